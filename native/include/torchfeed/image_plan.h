@@ -36,7 +36,7 @@ enum PlanStep {
   /// Probability, least and largest share of the area, and ratio of height to width, of a rectangle
   /// that gets a color before the normalization; red, green and blue in [0, 255].
   kPlanRandomErasing = 11,
-  /// Likewise without a color: in the finished row, the rectangle becomes 0.
+  /// The same without a color: in the finished row, the rectangle becomes 0.
   kPlanRandomErasingToZero = 12,
   /// Before everything else, the image is turned as its EXIF orientation says.
   kPlanExifOrientation = 13,

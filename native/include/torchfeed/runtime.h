@@ -20,7 +20,7 @@ TORCHFEED_API std::string loaded_libtorch_version();
 TORCHFEED_API std::string compiler_version();
 
 /// Returns the level of vector instructions that the facade uses on this processor (`scalar`,
-/// `avx2`, `avx512`, or `neon` on ARM), and what is wrong with `TORCHFEED_SIMD`, if anything is.
+/// `avx2`, `avx512`, or `neon` on ARM), and the problem of `TORCHFEED_SIMD`, if it has one.
 TORCHFEED_API std::string vector_instructions();
 
 /// Returns the number of accelerator devices that libtorch can use in this process.

@@ -12,11 +12,11 @@ namespace torchfeed {
 /// state that both sides examine.
 ///
 /// Waking a parked thread costs the waking thread 10 to 130 us, as much as gathering a small batch.
-/// So a waiter first polls for a few milliseconds, unless the last wait of its side was longer, and
-/// is notified only once it has parked. Polls can be 20 ms late on a busy host. Therefore a thread
-/// that is about to wait, and so has time to spare, first notifies the waiters of the other side
-/// whose wait is over, and a submission also notifies a polling worker when the workers have fallen
-/// behind. Waiting allocates nothing, so it cannot fail.
+/// A waiter therefore first polls for a few milliseconds, unless the last wait of its side was
+/// longer, and is notified only once it has parked. Polls can be 20 ms late on a busy host.
+/// Therefore a thread that is about to wait, and so has time to spare, first notifies the waiters
+/// of the other side whose wait is over, and a submission also notifies a polling worker when the
+/// workers have fallen behind. Waiting allocates nothing, so it cannot fail.
 class HandOff {
  public:
   using Clock = std::chrono::steady_clock;

@@ -13,7 +13,7 @@ std::string_view name_in_environment() {
   return name == nullptr ? "" : name;
 }
 
-/// Returns what is wrong with the environment variable; empty if nothing is.
+/// Returns the problem of the environment variable; empty if there is none.
 std::string problem_of_environment() {
   const std::string_view name = name_in_environment();
   if (name.empty() || simd_level_named(name)) {

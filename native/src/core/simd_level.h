@@ -18,8 +18,8 @@ enum class SimdLevel { kScalar, kAvx2, kAvx512 };
 /// one line on stderr. On 64-bit ARM, all levels but the first mean NEON.
 [[nodiscard]] SimdLevel simd_level();
 
-/// Returns the name of the level that is used on this processor, `neon` on ARM, and what is wrong
-/// with `TORCHFEED_SIMD`.
+/// Returns the name of the level that is used on this processor, `neon` on ARM, and the problem of
+/// `TORCHFEED_SIMD`, if it has one.
 [[nodiscard]] std::string described_simd_level();
 
 }  // namespace torchfeed

@@ -123,7 +123,7 @@ TEST_F(RowSets, TooManyPartsAreRefused) {
     many = many->concat(*many);
   }
   EXPECT_EQ(read(*many, {(1 << 20) - 1, 0}), (Indices{0, 0}));
-  expect_refused("must have at most 1048576 datasets, counting those of its parts, got 2097152",
+  expect_refused("must have at most 1048576 datasets, including its parts', got 2097152",
                  [&] { (void)many->concat(*many); });
 }
 

@@ -107,7 +107,7 @@ TEST(DeparturesTest, OnlyOperationsAfterThoseOfARankThatHasLeftFail) {
     if (rank == 1) {
       own.leave();
     }
-    own.in_flight.abort();  // the second operation, for which Gloo's destructor waits
+    own.in_flight.abort();  // the second operation: Gloo's destructor waits for it
   });
 }
 

@@ -33,7 +33,7 @@ inline bool is_current(c10::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getDevice() == device;
 }
 
-/// The operations of a device, as of NCCL: their futures are complete at once, and the work later.
+/// The operations of a device, like NCCL's: their futures are complete at once, and the work later.
 struct DeviceState {
   c10::Device device = device_of(0);
   std::atomic<bool> is_elsewhere{false};  // whether a thread called from another device

@@ -36,7 +36,7 @@ namespace {
 
 /// Each part takes 32 bytes, and 8 in each batch.
 constexpr std::size_t kMaxParts = std::size_t{1} << 20;
-/// Methods and destructors of tables call those of the tables inside.
+/// Methods and destructors of tables call the same ones of the tables inside.
 constexpr int64_t kMaxDepth = 1000;
 
 std::vector<RowShape> shapes_of(const std::vector<SharedColumn>& columns) {
@@ -256,7 +256,7 @@ SharedTable concatenation_of(const SharedTable& first, const SharedTable& second
   if (parts.size() > kMaxParts) {
     throw Error(ErrorCode::kInvalidArgument,
                 "a concatenation must have at most " + std::to_string(kMaxParts) +
-                    " datasets, counting those of its parts, got " + std::to_string(parts.size()) +
+                    " datasets, including its parts', got " + std::to_string(parts.size()) +
                     "; repeat samples in the sampler, or store more rows in each dataset");
   }
   return std::make_shared<Concatenation>(std::move(parts));

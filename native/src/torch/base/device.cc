@@ -28,8 +28,8 @@ c10::Device parsed(const std::string& name) {
 [[noreturn]] void refuse_missing_cuda(const std::string& name, const std::string& obstacle) {
   refuse_missing(name, obstacle +
                            "; replace org.bytedeco:pytorch with the artifact that has a GPU "
-                           "classifier (linux-x86_64-gpu), and provide CUDA's libraries, of which "
-                           "org.bytedeco:cuda-redist has only some");
+                           "classifier (linux-x86_64-gpu), and provide CUDA's libraries; "
+                           "org.bytedeco:cuda-redist has only some of them");
 }
 
 }  // namespace

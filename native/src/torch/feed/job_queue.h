@@ -22,8 +22,8 @@ struct RowJob {
 
 /// The queue of gather jobs between the consumer of a loader and its workers; each job has a number
 /// in the pass. libtorch's queues wait indefinitely, lose a job when they time out, and wake a
-/// thread for every job. So libtorch's workers wait here for jobs, and the consumer for batches,
-/// and libtorch's queues are read only when they hold a result. Thread-safe.
+/// thread for every job. Therefore libtorch's workers wait here for jobs, and the consumer for
+/// batches, and libtorch's queues are read only when they hold a result. Thread-safe.
 class JobQueue {
  public:
   using Clock = HandOff::Clock;

@@ -29,7 +29,7 @@ class CallExchange {
 
   /// Sends and receives nothing yet, and holds nothing.
   CallExchange() = default;
-  /// Exchanges the messages; returns once all are there.
+  /// Exchanges the messages; returns once all have arrived.
   CallExchange(c10d::Backend& backend, InFlight& in_flight, const CallSignature& mine,
                const Values& values);
 

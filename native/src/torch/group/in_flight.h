@@ -39,8 +39,8 @@ struct Needs {
   [[nodiscard]] bool certainly(int64_t other, int64_t own, int64_t world_size) const;
 };
 
-/// The operations of a group that have not ended. Those that Gloo forgets are ended here: by
-/// `abort`, and by a thread that looks for lost connections. A device's are ended once the device
+/// The operations of a group that have not ended. This class ends those that Gloo forgets: by
+/// `abort`, and by a thread that looks for lost connections. A device's end once the device
 /// has finished them, which their own futures do not wait for.
 ///
 /// Gloo does not wake a wait for a send whose connection breaks while the send is written

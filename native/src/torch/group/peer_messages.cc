@@ -17,7 +17,7 @@ void PeerMessages::send(int64_t to, const at::Tensor& values) {
 
 void PeerMessages::await() { in_flight_.await_messages(std::exchange(messages_, {})); }
 
-// Each rank awaits two batches, also if one is empty: the ranks count them alike.
+// Each rank awaits two batches, also if one is empty: all ranks count the same.
 void pass_down(c10d::Backend& backend, InFlight& in_flight, const at::Tensor& bytes, int64_t root) {
   const int64_t world_size = backend.getSize();
   const int64_t number = (backend.getRank() - root + world_size) % world_size;

@@ -77,7 +77,8 @@ class WatchedBackend : public c10d::Backend {
   }
 
   /// Returns the same values, but tensors of their own if they are sparse: their result, which the
-  /// work returns, would else be written into the caller's, also once the operation has been ended.
+  /// work returns, would else be written into the caller's, also once `InFlight` has ended the
+  /// operation.
   static std::vector<at::Tensor> apart(const std::vector<at::Tensor>& tensors) {
     std::vector<at::Tensor> apart;
     for (const auto& tensor : tensors) {

@@ -14,7 +14,7 @@ namespace torchfeed::detail {
 
 /// libtorch's Gloo, whose operations are performed by threads of this class, as many as libtorch
 /// would start. Its own ones move the name of each operation that they have ended into one string,
-/// without a lock; of a name of more than 15 characters, such as that of sparse all-reduces, two of
+/// without a lock; of a name of more than 15 characters, as sparse all-reduces have, two of
 /// them free the memory twice. These write no names. All that is missing for that are the ends of
 /// operations in the dumps of libtorch's flight recorder, which its library does not export.
 class GlooWorkers : public c10d::ProcessGroupGloo {
@@ -23,7 +23,7 @@ class GlooWorkers : public c10d::ProcessGroupGloo {
               c10::intrusive_ptr<Options> options);
   GlooWorkers(const GlooWorkers&) = delete;
   GlooWorkers& operator=(const GlooWorkers&) = delete;
-  /// Waits for operations, as that of libtorch does.
+  /// Waits for operations, as libtorch's destructor does.
   ~GlooWorkers() override;
 
   [[nodiscard]] bool await_operations(std::chrono::milliseconds limit);

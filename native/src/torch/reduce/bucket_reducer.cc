@@ -64,7 +64,7 @@ class Known : public c10d::Work {
 /// Returns whether a gradient is the memory of the arrived one, and something else has it too.
 bool is_shared(const at::Tensor& gradient, const at::Tensor& arrived) {
   if (!arrived.defined() || !arrived.has_storage() || !gradient.is_alias_of(arrived)) {
-    return false;  // it was there before this pass
+    return false;  // it existed before this pass
   }
   constexpr size_t kHolders = 2;  // the gradient and the arrived one
   return gradient.storage().use_count() > kHolders;

@@ -62,7 +62,7 @@ class ExchangeThread {
   ExchangeGroups groups_;
   std::shared_ptr<GradientExchange> exchange_;  // outlives the thread, for one of another group
   std::shared_ptr<ReductionLog> log_;
-  std::exception_ptr failure_;  // of the first bucket that failed; the later ones fail alike
+  std::exception_ptr failure_;  // of the first bucket that failed; the later ones fail, too
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;  // the first one is being exchanged

@@ -28,7 +28,7 @@ at::Tensor values_of(const at::Tensor& parameter) {
   if (gradient.scalar_type() == at::kHalf) {
     throw Error(ErrorCode::kInvalidArgument,
                 "gradients of float16 cannot be unscaled: keep the parameters in float32, and let "
-                "autocast convert what it computes with");
+                "autocast convert its operands");
   }
   return gradient.is_sparse() ? gradient._values() : gradient;
 }

@@ -76,7 +76,7 @@ void GradientReducer::Impl::begin_uneven_inputs(int64_t passes, bool divides_by_
     const auto blank = texts[rank].find(' ');
     if (texts[rank].substr(blank + 1) != texts[0].substr(texts[0].find(' ') + 1)) {
       throw Error(ErrorCode::kInvalidArgument,
-                  "all ranks must begin uneven inputs alike: rank 0 with " +
+                  "all ranks must begin uneven inputs in the same way: rank 0 with " +
                       texts[0].substr(texts[0].find(' ') + 1) + ", rank " + std::to_string(rank) +
                       " with " + texts[rank].substr(blank + 1));
     }
@@ -180,7 +180,7 @@ void GradientReducer::Impl::run_without_input() {
   run_given([&](size_t i) { return i == 0 || !marks_unused; });
 }
 
-/// The pass gives the parameters undefined gradients. c10d averages those that are there before;
+/// The pass gives the parameters undefined gradients. c10d averages existing ones before;
 /// else, zeros.
 void GradientReducer::Impl::run_given(const std::function<bool(size_t)>& reaches) {
   const at::AutoGradMode with_gradients(true);

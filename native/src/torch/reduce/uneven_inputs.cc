@@ -36,7 +36,7 @@ void UnevenInputs::check_no_input() const {
   if (own() > 0) {
     throw Error(ErrorCode::kIllegalState, "this rank has " + std::to_string(own()) +
                                               " backward passes left, which it must run before it "
-                                              "can shadow those of others");
+                                              "can shadow other ranks' passes");
   }
 }
 

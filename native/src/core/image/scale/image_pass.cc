@@ -69,7 +69,7 @@ class RowRing {
     return pixels_.data() + number % capacity_ * stride_;
   }
 
-  /// Computes an output row whose last input row is there.
+  /// Computes an output row whose last input row has arrived.
   void compute(uint8_t* target, int64_t output) {
     const Taps& taps = axis_.taps[static_cast<std::size_t>(output)];
     for (int64_t k = 0; k < taps.count; ++k) {

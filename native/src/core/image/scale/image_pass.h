@@ -27,7 +27,7 @@ struct Resize {
 };
 
 /// Decodes, crops and scales in one pass over the rows: a row is decoded and scaled in width, and
-/// once all input rows of an output row have arrived, it is scaled in height and stored. So the
+/// once all input rows of an output row have arrived, it is scaled in height and stored. The
 /// working set is a few rows, and only the rows and columns needed are decoded.
 ///
 /// The bytes equal crop, resize, then crop with padding, one after the other. Where the sizes agree

@@ -12,7 +12,7 @@
 namespace torchfeed {
 
 /// A column of images in files, decoded when their rows are gathered. Random steps are drawn for
-/// the index of the sample in the dataset that was asked, as for datasets in Java.
+/// the index of the sample in the dataset that was asked, as with datasets in Java.
 class ImageColumn final : public RowColumn {
  public:
   /// @param paths   the file of each row; opened when the row is gathered

@@ -12,7 +12,7 @@
 namespace torchfeed {
 
 /// The tiles of an image: equal numbers of MCUs that restart markers separate, a whole number of
-/// them in each row of MCUs. So any rectangle of tiles can be cut out of the encoded bytes.
+/// them in each row of MCUs. Any rectangle of tiles can be cut out of the encoded bytes.
 struct TileLayout {
   [[nodiscard]] int64_t tile_width() const { return tile_mcus * mcu_width; }  // in pixels
   [[nodiscard]] int64_t across() const { return (width + tile_width() - 1) / tile_width(); }

@@ -13,7 +13,7 @@
 
 namespace torchfeed {
 
-/// Writes a record file under another name beside it, which `finish` changes: a file that is there
+/// Writes a record file under another name beside it, which `finish` changes: an existing file
 /// is whole. Without `finish`, nothing is left. One thread at a time.
 ///
 /// Every function throws an `Error` of the code `kUnreadable` if writing fails; after that, only

@@ -23,7 +23,7 @@ final class LaunchCommand {
   static final String USAGE =
       """
       launch OPTIONS MAIN ARGUMENTS: starts a program on several ranks, each in a JVM like this one
-        --ranks N | MIN:MAX     a fixed number of ranks, or as many as are there
+        --ranks N | MIN:MAX     a fixed number of ranks, or an elastic job
         --processes N           processes on this machine, by default MAX
         --spares N              processes on this machine that wait until a rank is lost
         --restarts N/SECONDS    replacements on this machine within an interval, by default 3/60 for

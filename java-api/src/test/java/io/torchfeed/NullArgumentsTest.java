@@ -30,7 +30,7 @@ class NullArgumentsTest {
   private static final Set<String> OF_GPUS =
       Set.of("io.torchfeed.image.NvJpegDecoder", "io.torchfeed.memory.DeviceTransfer");
 
-  /** Types with methods that take an index, of which objects need files of images. */
+  /** Types with methods that take an index; their objects need files of images. */
   private static final Set<String> OF_IMAGES =
       Set.of(
           "io.torchfeed.data.source.ImageRecords",

@@ -18,8 +18,8 @@ public record IncompatibleKeys(List<String> missingKeys, List<String> unexpected
   /**
    * Copies the lists.
    *
-   * @param missingKeys as for the record
-   * @param unexpectedKeys as for the record
+   * @param missingKeys as in the record
+   * @param unexpectedKeys as in the record
    */
   public IncompatibleKeys {
     missingKeys = List.copyOf(requireNonNull(missingKeys, "missingKeys"));

@@ -170,7 +170,7 @@ public final class IndexedTensors implements AutoCloseable {
    * @param module borrowed; on any device
    * @throws IllegalArgumentException if a tensor is missing, has another shape or dtype, or the
    *     module has none of its name; then nothing is copied
-   * @throws CheckpointException as for {@link #read}; then nothing is copied
+   * @throws CheckpointException as in {@link #read}; then nothing is copied
    */
   public void copyTo(String prefix, Module module) {
     ModuleCopy.of(names(), this::read, prefix).strictTo(module);
@@ -180,11 +180,11 @@ public final class IndexedTensors implements AutoCloseable {
    * Copies the tensors that a module has, too, as {@code load_state_dict} with {@code
    * strict=False}; its others stay as they are.
    *
-   * @param prefix as for {@link #copyTo}
+   * @param prefix as in {@link #copyTo}
    * @param module borrowed; on any device
    * @return the names of the tensors that are missing here or in the module
    * @throws IllegalArgumentException if a tensor has another shape or dtype; then nothing is copied
-   * @throws CheckpointException as for {@link #read}; then nothing is copied
+   * @throws CheckpointException as in {@link #read}; then nothing is copied
    */
   public IncompatibleKeys copyMatchingTo(String prefix, Module module) {
     return ModuleCopy.of(names(), this::read, prefix).matchingTo(module);

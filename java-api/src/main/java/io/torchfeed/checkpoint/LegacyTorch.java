@@ -141,7 +141,7 @@ final class LegacyTorch implements TorchStorages {
       }
       long bytes = elements * storage.dtype().bytes();
       if (regions.put(storage.key(), new Region(at, bytes)) != null) {
-        throw new UnpicklingException("the storage %s is there twice".formatted(name));
+        throw new UnpicklingException("the file has the storage %s twice".formatted(name));
       }
       at += bytes;
     }

@@ -49,7 +49,7 @@ final class ShardMeeting {
   }
 
   /**
-   * Waits until rank 0 has found the state of all ranks alike.
+   * Waits until rank 0 has found the state of all ranks equal.
    *
    * @throws IOException if one differs; the message names both sides
    */

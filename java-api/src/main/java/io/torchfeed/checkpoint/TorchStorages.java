@@ -26,7 +26,7 @@ interface TorchStorages extends Closeable {
    */
   long bytes(String key) throws ZipException;
 
-  /** Opens a storage that is there; the caller closes the stream. */
+  /** Opens an existing storage; the caller closes the stream. */
   InputStream open(String key) throws IOException;
 
   /**

@@ -121,7 +121,7 @@ public abstract class NativeDataset extends RowOwner implements AutoCloseable {
    * @return a dataset of all their samples; the caller closes it
    * @throws IllegalArgumentException if there is none, their columns differ, or they are together
    *     more than 2<sup>20</sup> datasets (a part that is itself a concatenation counts as its
-   *     parts), or nested too deep, as for {@link #subset}
+   *     parts), or nested too deep, as in {@link #subset}
    * @throws IllegalStateException if a part is closed, or the machine has too little memory
    */
   public static NativeDataset concat(List<? extends NativeDataset> parts) {

@@ -38,7 +38,8 @@ public interface SampleWriter {
    * same seed of the loader, epoch and index, regardless of the workers.
    *
    * @return a generator that is valid only in this call and thread
-   * @throws IllegalStateException after the sample, or in another thread; the generator likewise
+   * @throws IllegalStateException after the sample, or in another thread; the generator throws it
+   *     then, too
    */
   RandomGenerator random();
 

@@ -79,7 +79,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
   /**
    * Starts {@link TensorCollectives#reduce}.
    *
-   * @param tensor as of {@link #allReduce}; not modified on the other ranks
+   * @param tensor as in {@link #allReduce}; not modified on the other ranks
    * @param op how the values are combined
    * @param root the rank that receives the result, in [0, size)
    * @return the operation
@@ -95,7 +95,7 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * Starts {@link TensorCollectives#reduceScatterTensor}.
    *
    * @param output receives part {@code rank} of the result; as many elements as a part
-   * @param input one part for each rank, in rank order; not modified; dtypes as of {@link
+   * @param input one part for each rank, in rank order; not modified; dtypes as in {@link
    *     #allReduce}
    * @param op how the values are combined
    * @return the operation

@@ -12,12 +12,12 @@ import org.bytedeco.pytorch.Tensor;
  * <p><b>Checks.</b> Each operation begins with one message from each rank to each other, of the
  * same form for all operations: the rank's call (operation, reduction, shapes, dtypes and root; of
  * several tensors, those after the first as a hash of 64 bits) and, if they take at most 16 KiB,
- * the values for that rank. No rank uses values before it has compared the calls of all ranks. So
- * if two ranks call different things, all ranks throw an {@link IllegalArgumentException} that
- * names both calls, no tensor is modified, and the group remains usable. Small operations consist
- * of this message alone, and reduce in rank order, which gives the same bits on all ranks; others
- * begin after it, and {@link #unchecked} leaves it out. A rank sends as many of these messages as
- * there are other ranks; their cost was measured with two ranks only. With {@link #send} and {@link
+ * the values for that rank. No rank uses values before it has compared the calls of all ranks. If
+ * two ranks call different things, all ranks throw an {@link IllegalArgumentException} that names
+ * both calls, no tensor is modified, and the group remains usable. Small operations consist of this
+ * message alone, and reduce in rank order, which gives the same bits on all ranks; others begin
+ * after it, and {@link #unchecked} leaves it out. A rank sends as many of these messages as there
+ * are other ranks; their cost was measured with two ranks only. With {@link #send} and {@link
  * #recv}, only the receiver compares, and only it throws.
  */
 public sealed class Collectives extends TensorCollectives permits ProcessGroup {
@@ -113,8 +113,8 @@ public sealed class Collectives extends TensorCollectives permits ProcessGroup {
    * Edges edges = EdgeLoader.over(plan).build().load(group.rank(), group::allToAll);
    * }</pre>
    *
-   * <p>The bytes are sent unchanged in pieces of at most 4 MiB. Besides the messages, the exchange
-   * needs native memory for two pieces, regardless of the number of ranks.
+   * <p>The bytes are sent unchanged in pieces of at most 4 MiB. In addition to the messages, the
+   * exchange needs native memory for two pieces, regardless of the number of ranks.
    *
    * @param messages the messages to send: message i goes to rank i, including this rank itself; of
    *     any lengths, not modified

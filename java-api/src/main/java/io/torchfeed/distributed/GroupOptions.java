@@ -40,7 +40,7 @@ public final class GroupOptions {
   /**
    * Returns the default options with a different timeout.
    *
-   * @param timeout as for {@link #withTimeout}
+   * @param timeout as in {@link #withTimeout}
    * @return the options
    * @throws IllegalArgumentException if it is shorter than 1 ms
    */

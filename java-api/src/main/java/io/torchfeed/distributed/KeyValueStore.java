@@ -31,8 +31,8 @@ import java.util.stream.IntStream;
  * Every call is a message to the master, so it is no substitute for collective operations; values
  * should be at most a few kilobytes. Thread-safe.
  *
- * <p>A key has at most 8 KiB in UTF-8, less what tells it from the keys of other groups; a longer
- * one is an {@link IllegalArgumentException}, and so is text with half of a surrogate pair.
+ * <p>A key has at most 8 KiB in UTF-8, less the prefix that tells it from other groups' keys; a
+ * longer one is an {@link IllegalArgumentException}, and so is text with half of a surrogate pair.
  *
  * <p>Every method throws {@link PeerLostException} if the master is lost, or does not answer within
  * half a second more than the method's limit (the group's timeout, if it has none). The exception
@@ -48,14 +48,14 @@ public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;
   private static final byte[] ZERO = {'0'};
 
-  // What libtorch's server accepts; it ends the connection of a rank that sends more.
+  // The limits of libtorch's server, which ends the connection of a rank that sends more.
   private static final int MAX_NAME_BYTES = (8 << 10) - 1; // it gets a slash before each
   private static final int MAX_VALUE_BYTES = 8 << 20;
   private static final int MAX_KEYS = 128 << 10;
 
   private static final Duration MIN_LINGER = Duration.ofSeconds(1);
 
-  // Keys of a barrier, besides the numbers of the ranks.
+  // Keys of a barrier, next to the numbers of the ranks.
   private static final String OUTCOME = "outcome";
   private static final String LEFT = "left";
   private static final String PASSED = "passed";
@@ -287,7 +287,7 @@ public final class KeyValueStore {
     return call(() -> connection.keys(prefix).size());
   }
 
-  /** Returns how long rank 0 waits for a rank that is lost after all were there. */
+  /** Returns how long rank 0 waits for a rank that is lost after all have arrived. */
   private static Duration lingerOf(long start, Duration limit) {
     Duration left = limit.minusNanos(System.nanoTime() - start);
     Duration most = left.compareTo(MeetingPoint.MAX_LINGER) < 0 ? left : MeetingPoint.MAX_LINGER;

@@ -77,7 +77,7 @@ final class Members {
         .findFirst();
   }
 
-  /** Returns whether another rank of the sub-group is lost, by what is known in the group. */
+  /** Returns whether another rank of the sub-group is lost, as far as the group knows. */
   IntPredicate isLost(IntPredicate isLostInGroup) {
     return i -> i != own && isLostInGroup.test(ranks[i]);
   }

@@ -36,11 +36,11 @@ public final class PeerLostException extends RuntimeException {
   /**
    * Creates the exception.
    *
-   * @param operation what failed, for example {@code backward}
+   * @param operation the operation that failed, for example {@code backward}
    * @param waited the time from the operation's start to the failure
    * @param rank the rank that was lost, or empty if unknown
    * @param reason the end of the message
-   * @param cause what was thrown in the operation; null if nothing
+   * @param cause the exception of the operation; null if there is none
    */
   @SuppressWarnings("exports") // the annotation is not needed at run time
   public PeerLostException(

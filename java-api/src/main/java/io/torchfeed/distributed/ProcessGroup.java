@@ -192,10 +192,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /**
    * Creates a group of some of the ranks, with the options of this one.
    *
-   * @param ranks as for {@link #subgroup(GroupOptions, int...)}
+   * @param ranks as in {@link #subgroup(GroupOptions, int...)}
    * @return the sub-group, which may outlive this one; the caller closes it
    * @throws IllegalArgumentException if a rank is out of range or repeated, or this one is missing
-   * @throws PeerLostException as for {@link #subgroup(GroupOptions, int...)}
+   * @throws PeerLostException as in {@link #subgroup(GroupOptions, int...)}
    * @throws IllegalStateException if the group is closed or aborted
    */
   public ProcessGroup subgroup(int... ranks) {
@@ -305,7 +305,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /**
    * Waits until every rank has called this method, and if not, names those that have not. It goes
    * through the store, so it takes milliseconds; for finding a rank that hangs. If a rank is lost
-   * after all were there, rank 0 stays until the limit, but between one and ten seconds.
+   * after all have arrived, rank 0 stays until the limit, but between one and ten seconds.
    *
    * @param limit how long to wait, at least 1 ms
    * @throws IllegalArgumentException if the limit is shorter

@@ -68,7 +68,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
   /**
    * Replaces the tensor on one rank with its reduction over all ranks.
    *
-   * @param tensor as for {@link #allReduce}; not modified on the other ranks
+   * @param tensor as in {@link #allReduce}; not modified on the other ranks
    * @param op how the values are combined
    * @param root the rank that receives the result, in [0, size)
    */
@@ -80,7 +80,7 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
    * Reduces the inputs of all ranks, and gives each rank its part of the result.
    *
    * @param output receives part {@code rank} of the result; as many elements as a part
-   * @param input one part for each rank, in rank order; not modified; dtypes as for {@link
+   * @param input one part for each rank, in rank order; not modified; dtypes as in {@link
    *     #allReduce}
    * @param op how the values are combined
    */

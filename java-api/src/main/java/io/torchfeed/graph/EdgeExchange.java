@@ -225,9 +225,9 @@ final class EdgeExchange {
     if (in.getLong() != digest) {
       throw new ExchangeException(
           from,
-          "all ranks must have the same files, plan and rules, but those of rank %d differ from"
+          "all ranks must have the same files, plan and rules, but rank %d has others than"
                   .formatted(from)
-              + " those of rank "
+              + " rank "
               + rank);
     }
     requireOwnNumber(from, in.getLong());

@@ -55,7 +55,7 @@ public final class GraphFile {
    *
    * @param graph the graph
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
+   * @throws UncheckedIOException if the file cannot be written, or exists but is not regular
    */
   public static void save(BipartiteGraph graph, Path path) {
     requireNonNull(graph, "graph");
@@ -75,7 +75,7 @@ public final class GraphFile {
    *
    * @param graph the graph
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
+   * @throws UncheckedIOException if the file cannot be written, or exists but is not regular
    */
   public static void save(Digraph graph, Path path) {
     requireNonNull(graph, "graph");
@@ -94,7 +94,7 @@ public final class GraphFile {
    *
    * @param matrix the matrix
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
+   * @throws UncheckedIOException if the file cannot be written, or exists but is not regular
    */
   public static void save(SparseMatrix matrix, Path path) {
     requireNonNull(matrix, "matrix");
@@ -114,7 +114,7 @@ public final class GraphFile {
    *
    * @param graph the graph
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
+   * @throws UncheckedIOException if the file cannot be written, or exists but is not regular
    */
   public static void save(UndirectedGraph graph, Path path) {
     requireNonNull(graph, "graph");
@@ -138,7 +138,7 @@ public final class GraphFile {
    *
    * @param rows the rows, whose ids have fewer than 2<sup>31</sup> - 9 bytes in total
    * @param path the file
-   * @throws UncheckedIOException if the file cannot be written, or is there but not regular
+   * @throws UncheckedIOException if the file cannot be written, or exists but is not regular
    */
   public static void save(DenseRows rows, Path path) {
     requireNonNull(path, "path");

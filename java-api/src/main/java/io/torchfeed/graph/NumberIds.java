@@ -7,8 +7,8 @@ import io.torchfeed.internal.Hash64;
  * A hash table that numbers ids that are numbers, in the order of arrival.
  *
  * <p>An id and its arrival number are adjacent, and ids that differ only in their last two bits
- * share a cache line. So a look-up takes one memory access, and for graphs, whose busy vertices
- * often have neighbouring ids, often none.
+ * share a cache line. A look-up takes one memory access, and for graphs, whose busy vertices often
+ * have neighbouring ids, often none.
  */
 final class NumberIds extends IdTable {
   private static final int MAX_PLACES = 1 << 29;

@@ -35,7 +35,7 @@ public final class UndirectedGraph {
     if (!edges.hasBothEnds()) {
       throw new IllegalArgumentException(
           "edges must come from loadBothEnds, since an edge belongs to both its vertices, got"
-              + " those of load");
+              + " edges from load");
     }
     IdMap all = IdMaps.union(edges.firstIds(), edges.secondIds());
     boolean[] owned = owned(edges, all);

@@ -55,7 +55,7 @@ import org.bytedeco.pytorch.Tensor;
  * sample share their draws, also with those the dataset makes itself. Immutable and thread-safe.
  */
 public final class ImagePlan {
-  private static final long MAX_FILE_BYTES = 1L << 30; // as for native code
+  private static final long MAX_FILE_BYTES = 1L << 30; // as in native code
 
   private final double[] steps; // as in torchfeed/image_plan.h
   private final RowSpec row;

@@ -76,8 +76,8 @@ public abstract sealed class ImageSteps<S extends ImageSteps<S>>
    * contrast, saturation, hue)}, with the pixels of torchvision on uint8 tensors.
    *
    * @param brightness the largest difference of the factor from 1, in [0, 1e6); 0 for no change
-   * @param contrast likewise
-   * @param saturation likewise
+   * @param contrast the same for the contrast
+   * @param saturation the same for the saturation
    * @param hue the largest turn of the color circle, in [0, 0.5]; 0 for no change
    * @return these steps
    * @throws IllegalArgumentException if a number is out of range

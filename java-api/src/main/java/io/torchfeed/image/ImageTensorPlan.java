@@ -100,8 +100,8 @@ public final class ImageTensorPlan {
    * for each image; replaces an earlier one: {@code ColorJitter(brightness, contrast, saturation)}.
    *
    * @param brightness the largest difference of the factor from 1, in [0, 1e6); 0 for no change
-   * @param contrast likewise
-   * @param saturation likewise
+   * @param contrast the same for the contrast
+   * @param saturation the same for the saturation
    * @return the plan
    * @throws IllegalArgumentException if a number is out of range
    */
@@ -164,7 +164,7 @@ public final class ImageTensorPlan {
   }
 
   /**
-   * Computes a batch by a plan without random steps, as for validation.
+   * Computes a batch by a plan without random steps, for example to validate.
    *
    * @param images uint8 {@code [B, 3, height, width]}, on any device; not changed
    * @return a new tensor as from {@link #apply(Tensor, long, long, long[])}

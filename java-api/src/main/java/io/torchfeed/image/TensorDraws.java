@@ -10,8 +10,8 @@ import io.torchfeed.internal.Hash64;
  *
  * @param flipProbability of a reflection; 0 for none
  * @param brightness the largest difference of its factor from 1; 0 for no change
- * @param contrast likewise
- * @param saturation likewise
+ * @param contrast the same for the contrast
+ * @param saturation the same for the saturation
  */
 record TensorDraws(double flipProbability, double brightness, double contrast, double saturation) {
   static final TensorDraws NONE = new TensorDraws(0, 0, 0, 0);

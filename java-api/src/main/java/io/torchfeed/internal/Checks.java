@@ -94,7 +94,7 @@ public final class Checks {
     return List.copyOf(values);
   }
 
-  /** Returns what is wrong with the messages to send to all ranks; null if nothing is. */
+  /** Returns the problem of the messages to send to all ranks; null if there is none. */
   public static @Nullable String problemOfMessages(byte[][] messages, int worldSize) {
     String rule = "messages must hold one for each of %d ranks, got ".formatted(worldSize);
     if (messages.length != worldSize) {

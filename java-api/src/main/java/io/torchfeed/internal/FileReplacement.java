@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The replacement of a file as a whole: it is written under another name beside it, flushed and
- * renamed, so that a file that is there is complete, even if others write it at the same time and
+ * renamed, so that an existing file is complete, even if others write it at the same time and
  * whenever the process is killed.
  */
 public final class FileReplacement {

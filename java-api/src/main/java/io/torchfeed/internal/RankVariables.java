@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.internal;
 
-/** The environment variables that a launcher sets for its ranks, besides torchrun's. */
+/** The environment variables that a launcher sets for its ranks, in addition to torchrun's. */
 public final class RankVariables {
   /** The id that all processes of a job share. */
   public static final String JOB = "TORCHFEED_JOB_ID";

@@ -15,7 +15,7 @@ public final class TimeLimit {
   /**
    * Returns the limit, or the nearest one that can be counted in nanoseconds.
    *
-   * @param name what the limit is called in messages
+   * @param name the limit's name in messages
    */
   public static Duration of(String name, Duration limit) {
     requireNonNull(limit, name);

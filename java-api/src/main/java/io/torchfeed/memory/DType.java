@@ -14,7 +14,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  *
  * <p>Java code writes an element as the Java number that has the same bytes, unchanged: {@code
  * byte} for the types of 8 bits, {@code short} for 16, {@code int} and {@code long} for the
- * integers of 32 and 64, {@code float} and {@code double}. So an unsigned integer is written as the
+ * integers of 32 and 64, {@code float} and {@code double}. An unsigned integer is written as the
  * signed one of the same bits, and a float of 8 or 16 bits as its bits. Complex numbers cannot be
  * written from Java; write rows {@code [..., 2]} of real and imaginary parts, and let a transform
  * call {@code view_as_complex}.

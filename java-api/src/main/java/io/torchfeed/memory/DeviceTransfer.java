@@ -122,7 +122,7 @@ public final class DeviceTransfer implements AutoCloseable {
    * @return the batch in transfer, a tensor {@code [rows, shape...]} for each column; the caller
    *     closes it
    * @throws IndexOutOfBoundsException if the slab has fewer rows
-   * @throws IllegalStateException as for {@link #send(Tensor...)}, or if the slab is closed
+   * @throws IllegalStateException as in {@link #send(Tensor...)}, or if the slab is closed
    */
   public DeviceBatch send(Slab slab, int rows) {
     ColumnBuffers.requireCount("rows", rows, requireNonNull(slab, "slab").rows());

@@ -81,7 +81,7 @@ public interface ByteSource extends AutoCloseable {
   }
 
   /**
-   * Copies all bytes to a local file, for readers of files. The file is there with all its bytes or
+   * Copies all bytes to a local file, for readers of files. The file appears with all its bytes or
    * not at all, also if a read fails or the process ends. An earlier one is replaced: the new one
    * has its permissions, and other hard links to it keep the old content.
    *

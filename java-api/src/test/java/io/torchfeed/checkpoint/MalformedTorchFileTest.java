@@ -144,7 +144,7 @@ class MalformedTorchFileTest {
     assertDamaged(file(legacy(tensor + "]\u008c\1ba." + two)), "a storage belongs to no tensor");
     assertDamaged(
         file(legacy(tensor + "](\u008c\1a\u008c\1ae." + (two + "12345678").repeat(2))),
-        "the storage a is there twice");
+        "the file has the storage a twice");
     String large = four(Integer.MAX_VALUE).substring(1);
     String view = tensor.replace("K\2Nt", "K\2(\u008c\1v\u008a\u0008" + large + large + "K\1tt");
     assertDamaged(file(legacy(view + keys + two + "12345678")), "the shape of  is too large");

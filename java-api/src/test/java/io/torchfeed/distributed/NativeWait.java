@@ -3,7 +3,7 @@ package io.torchfeed.distributed;
 
 import io.torchfeed.distributed.rendezvous.TimeLimitedCall;
 
-/** A look at what another thread does, instead of a pause in which it probably gets there. */
+/** A look at another thread's work, instead of a pause in which it probably gets there. */
 final class NativeWait {
   private NativeWait() {}
 

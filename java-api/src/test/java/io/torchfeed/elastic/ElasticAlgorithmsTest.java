@@ -38,8 +38,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Tests the elastic loop with each exchange of gradients and of weights: of three ranks, one is
- * lost, and later another one comes. At the start of each world, the whole state of all ranks is
- * equal bit for bit.
+ * lost, and later another one comes. At the start of each generation, the whole state of all ranks
+ * is equal bit for bit.
  */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticAlgorithmsTest {
@@ -189,7 +189,7 @@ class ElasticAlgorithmsTest {
         AveragingAlgorithm.asynchronous(Duration.ofMillis(1)).withWarmup(2));
   }
 
-  /** A rank that is behind when the world breaks does not make up for it. */
+  /** A rank that is behind when the generation breaks does not make up for it. */
   @ParameterizedTest
   @MethodSource("loose")
   void ranksThatAreStepsApartUseNoSampleTwice(AveragingAlgorithm algorithm) throws Exception {

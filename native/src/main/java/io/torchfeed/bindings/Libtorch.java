@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.bytedeco.javacpp.Loader;
 
-/** The loading of libtorch's library, on which all others depend. */
+/** The loading of libtorch's library; all others depend on it. */
 public final class Libtorch {
   /** The glibc that the presets' libraries need; {@code .ci/check-glibc} compares them with it. */
   private static final int GLIBC_MAJOR = 2;

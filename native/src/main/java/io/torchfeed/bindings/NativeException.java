@@ -34,7 +34,7 @@ public final class NativeException extends RuntimeException {
   /**
    * Translates an exception thrown by JavaCPP into the exception for the caller: {@code
    * CODE|message} is split, any backtrace is removed, also from the cause, and the kinds that every
-   * package treats alike become standard JDK exceptions.
+   * package treats the same become standard JDK exceptions.
    */
   public static RuntimeException translate(RuntimeException thrown) {
     if (thrown.getClass() != RuntimeException.class) {

@@ -46,7 +46,7 @@ public abstract class RowOwner {
    * Returns a second reference to the rows of a dataset, with an independent lifetime.
    *
    * @param owner the dataset
-   * @param name what will hold the reference, for messages
+   * @param name the later holder of the reference, for messages
    * @return the reference, for the caller to close
    */
   public static NativeHandle<RowSet> share(RowOwner owner, String name) {

@@ -146,7 +146,7 @@ final class RankJob implements DriverLink.Listener {
           + " --jars or spark.executor.extraClassPath";
     }
     return message.contains("ExecutorLostFailure")
-        ? "; an executor that is ended from outside needs more memory in most cases: raise"
+        ? "; an executor that is killed from outside needs more memory in most cases: raise"
             + " spark.executor.memoryOverhead, and read its log"
         : "";
   }

@@ -93,8 +93,8 @@ public final class RankLoop {
 
   /**
    * Returns this loop with a state that is the same on all ranks, for the checkpoints: usually the
-   * module and the optimizer. The position of the loader and the buckets of the model are saved
-   * besides.
+   * module and the optimizer. The position of the loader and the buckets of the model are saved in
+   * addition.
    *
    * @param parts adds the parts
    * @return the new loop

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Training on the executors of Apache Spark, over the rows that are there.
+ * Training on the executors of Apache Spark, over the rows of a DataFrame.
  *
  * <p>{@link io.torchfeed.spark.SparkRanks} starts one rank for each partition of a DataFrame, as
  * the tasks of a barrier stage. A rank gets its {@link io.torchfeed.spark.RankContext}, with the

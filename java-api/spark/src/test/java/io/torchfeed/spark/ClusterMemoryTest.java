@@ -14,7 +14,7 @@ import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Executors with too little memory: for the Java heap, and besides it. */
+/** Executors with too little memory: for the Java heap, and outside of it. */
 @Tag("cluster")
 class ClusterMemoryTest {
   @Test

@@ -26,7 +26,7 @@ class ManyJobsTest {
   private static final int JOBS = 30;
   private static final int WARM = 10;
 
-  /** Spark and the JVM have some that come and go. */
+  /** Spark and the JVM have some that begin and end meanwhile. */
   private static final int FEW = 4;
 
   /** Rank 0 has nine more than the others, and is on any executor; a leak would be one per job. */

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The vectors that hold the tensors of an engine's batches. They are reused because JavaCPP queries
  * the size of the process whenever it registers a native object, which takes longer than everything
- * else that a batch costs besides its rows. Thread-safe.
+ * else that a batch costs in addition to its rows. Thread-safe.
  */
 final class TensorVectors implements AutoCloseable {
   // At most one batch is in use at a time, unless one is abandoned.

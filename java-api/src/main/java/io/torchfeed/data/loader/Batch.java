@@ -76,7 +76,7 @@ public final class Batch implements AutoCloseable {
       return (batch, seed) -> {
         SampleRandom random = new SampleRandom();
         long first = batch.size() == 0 ? -1 : batch.indices()[0];
-        random.begin(~seed, batch.epoch(), first); // as for a transform on the worker
+        random.begin(~seed, batch.epoch(), first); // as in a transform on the worker
         return transform.apply(batch.tensors().clone(), random);
       };
     }

@@ -157,7 +157,7 @@ final class LoaderOptions {
     } else if (pinnedFor != null) {
       if (pinnedFor.equals("none")) {
         throw new IllegalStateException(
-            "pinMemory needs a GPU, for which memory is page-locked, but this libtorch has none;"
+            "pinMemory needs a GPU, since memory is page-locked for it, but this libtorch has none;"
                 + " leave it out, or see the GPUs section of the README");
       }
       BatchEngineFactory.requireUsable(pinnedFor);

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The implementation of {@link io.torchfeed.data.loader.DataLoader}, to which it does not refer, so
- * that a loader that was dropped without being closed can be detected.
+ * The implementation of {@link io.torchfeed.data.loader.DataLoader}. It does not refer to the
+ * loader, so that one that was dropped without being closed can be detected.
  */
 public final class LoaderCore {
   private static final EngineLimit LOADERS = EngineLimit.ofLoaders();

@@ -75,7 +75,7 @@ public record StreamStart(
     LoaderState.ShardPosition position = all.get(shard);
     if (position == null) {
       throw new IllegalArgumentException(
-          "states must contain each shard of this rank, shard %d is missing; pass those of all ranks"
+          "states must contain each shard of this rank, shard %d is missing; pass the states of all ranks"
               .formatted(shard));
     }
     return position;

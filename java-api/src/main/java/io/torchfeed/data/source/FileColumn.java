@@ -71,7 +71,7 @@ public final class FileColumn {
    * @param files npz files, at least one
    * @return the column
    * @throws IllegalArgumentException if there is no file, or one is not an npz file, does not have
-   *     the array or has it compressed, or as for {@link #npy}
+   *     the array or has it compressed, or as in {@link #npy}
    * @throws java.io.UncheckedIOException if a file cannot be opened or read
    */
   public static FileColumn npz(String array, Path... files) {

@@ -128,7 +128,7 @@ public final class ImageRecords extends NativeDataset {
    * decoded. The others keep their order and their classes.
    *
    * @param list the files and their classes
-   * @param file the record file, as for {@link #write(ImageList, Path, LongConsumer)}
+   * @param file the record file, as in {@link #write(ImageList, Path, LongConsumer)}
    * @param onFailure how often such an image is tried again, and whether it is then left out
    * @param progress receives the number of images written or left out after each image, in this
    *     thread

@@ -70,7 +70,7 @@ final class NpyFormat {
     }
     if (!array.isInCOrder()) {
       throw file.refused(
-          "must be in C order, in which a row is contiguous",
+          "must be in C order, with contiguous rows",
           "fortran_order: True; save numpy.ascontiguousarray of it, or read it by NumpyFile");
     }
     return RowFile.dense(file, array.dtype(), array.order(), array.offsetBytes(), array.shape());

@@ -76,7 +76,7 @@ public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrd
   }
 
   /**
-   * Returns this layout with another stride, as for records that contain more than the row.
+   * Returns this layout with another stride, for example of records that contain more than the row.
    *
    * @param bytes the distance from the first byte of a row to the first byte of the next, at least
    *     the bytes of a row

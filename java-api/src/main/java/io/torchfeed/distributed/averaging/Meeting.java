@@ -29,7 +29,7 @@ public record Meeting(int trained, int origin, long steps, long exchanges) {
     for (int rank = 0; rank < all.length; rank++) {
       if (!lineOf(all[rank]).equals(first)) {
         throw new IllegalArgumentException(
-            "all ranks must train alike: rank 0 "
+            "all ranks must train in the same way: rank 0 "
                 + first
                 + "; rank "
                 + rank

@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A launch whose ranks come and go. One thread takes the exits of processes and the events of the
- * coordinator one after the other, and decides who is replaced and when the launch ends.
+ * An elastic launch. One thread takes the exits of processes and the events of the coordinator one
+ * after the other, and decides who is replaced and when the launch ends.
  */
 final class ElasticLaunch {
   /** The interval of looking for unreported changes: stopped processes, and restarts allowed. */
@@ -244,7 +244,7 @@ final class ElasticLaunch {
     }
     if (shortSince.isPresent() && now - shortSince.getAsLong() >= patience()) {
       throw failed(
-          "the job has failed: %d of at least %d processes are there; %s"
+          "the job has failed: %d of at least %d processes are left; %s"
               .formatted(there, min, toReplace.isEmpty() ? whoLeft() : shortage()));
     }
   }

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of a launch whose ranks come and go.
+ * The options of an elastic launch.
  *
  * @param spares the number of processes on this machine beyond those that train
  * @param budget the number of restarts on this machine within any interval of length {@code per}

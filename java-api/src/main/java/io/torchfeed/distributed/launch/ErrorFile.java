@@ -76,7 +76,7 @@ public final class ErrorFile {
     write(json(Failures.describe(failure), stackTrace(failure), Instant.now()), variables);
   }
 
-  /** Writes the file of this process, unless it is there. */
+  /** Writes the file of this process, unless it exists. */
   static void write(String json, Map<String, String> variables) {
     @Nullable String name = variables.get(VARIABLE);
     if (name == null || name.isBlank()) {

@@ -128,12 +128,12 @@ public final class LaunchException extends RuntimeException {
     return new LaunchException(reason, "", NO_RANK, 0, NO_EXIT_CODE, "", cause);
   }
 
-  /** Returns the failure of a job whose ranks come and go, without a failed process. */
+  /** Returns the failure of an elastic job without a failed process. */
   static LaunchException incomplete(String reason, int generation) {
     return new LaunchException(reason, "", NO_RANK, generation, NO_EXIT_CODE, "", null);
   }
 
-  /** Returns the failure of a job whose ranks come and go. */
+  /** Returns the failure of an elastic job. */
   static LaunchException ended(String reason, ElasticProcess.Failure first) {
     String place =
         first.rank() < 0
@@ -161,8 +161,8 @@ public final class LaunchException extends RuntimeException {
   /**
    * Returns the rank that failed first.
    *
-   * @return in [0, number of ranks); if ranks come and go, the rank in {@link #generation}, or -1
-   *     if the process was in none, or no process failed
+   * @return in [0, number of ranks); in an elastic job, the rank in {@link #generation}, or -1 if
+   *     the process was in none, or no process failed
    */
   public int rank() {
     return rank;

@@ -26,16 +26,16 @@ import java.util.OptionalLong;
  * Launcher.builder().ranks(2).mainClass(Train.class).arguments("--epochs", "3").build().run();
  * }</pre>
  *
- * <p>An elastic launch, by {@link LauncherBuilder#ranks(int, int)}, continues while its ranks come
- * and go. It runs the job's {@link io.torchfeed.distributed.membership.Coordinator} in this
- * process, and instead of a rank each process has the variables that {@link
+ * <p>An elastic launch, by {@link LauncherBuilder#ranks(int, int)}, continues while ranks join and
+ * leave. It runs the job's {@link io.torchfeed.distributed.membership.Coordinator} in this process,
+ * and instead of a rank each process has the variables that {@link
  * io.torchfeed.distributed.membership.Membership#fromEnvironment} reads; {@code LOCAL_RANK} is its
  * number on this machine. A process that fails is replaced, as far as {@link
- * LauncherBuilder#restarts} allows; so is one that is stopped, or that the coordinator has lost, as
+ * LauncherBuilder#restarts} allows; as is one that is stopped, or that the coordinator has lost, as
  * soon as it has been in this state for the grace period and was killed. One that exits with 0, or
  * leaves as planned, is not. Their names are {@code p0.1}, {@code p1.1}, and after a replacement
  * {@code p1.2}; their output is prefixed with them, and their standard input is empty. If the
- * launcher is killed, they lose the coordinator at once, and are ended within 30 seconds.
+ * launcher is killed, they lose the coordinator at once, and are killed within 30 seconds.
  */
 public final class Launcher {
   private static final int RANKS_PER_PROCESSOR = 4;
@@ -59,7 +59,7 @@ public final class Launcher {
   }
 
   /**
-   * Starts all ranks and returns when all have exited successfully, or, if they come and go, when
+   * Starts all ranks and returns when all have exited successfully, or, in an elastic launch, when
    * the training is complete and all processes have exited.
    *
    * <p>After a failure of one of a fixed number of ranks, the others have one second to report the
@@ -67,7 +67,7 @@ public final class Launcher {
    * fail is then still running. Ranks that have exited are not waited for.
    *
    * @throws LaunchException if a rank could not be started or failed, or its output could not be
-   *     forwarded; the others have been terminated. If ranks come and go, if too few are left and
+   *     forwarded; the others have been terminated. Of an elastic launch, if too few are left and
    *     no more can be replaced, or one fails after the training was completed. Also, before any is
    *     started, if the available memory is too small for all ranks, if logs cannot be written, the
    *     host of {@link LauncherBuilder#listen} is unknown, or the coordinator of another machine

@@ -127,8 +127,8 @@ public final class LauncherBuilder {
 
   /**
    * Sets that the launchers of other machines join the elastic job of this one, by {@link
-   * #coordinator}, with the same secret. They may come and go, too: this launch fails if too few
-   * ranks are there while {@link #restarts} allows none, or for as long as the coordinator waits.
+   * #coordinator}, with the same secret. They may join and leave, too: this launch fails if too few
+   * ranks are left while {@link #restarts} allows none, or for as long as the coordinator waits.
    *
    * @param host a name or address of this machine that the others can reach
    * @param port of the coordinator, in [1, 65535]
@@ -263,7 +263,7 @@ public final class LauncherBuilder {
   }
 
   /**
-   * Sets whether the output of rank 0 is prefixed as for the others. By default it is inherited, so
+   * Sets whether the output of rank 0 is prefixed like the others'. By default it is inherited, so
    * that a progress bar still sees the terminal.
    *
    * @param prefixRankZero true to prefix
@@ -298,8 +298,8 @@ public final class LauncherBuilder {
   }
 
   /**
-   * Sets a folder for logs: one file for each start of a process, {@code rank-1.log} or, if ranks
-   * come and go, {@code p1.2.log}, with its standard output and standard error, and {@code
+   * Sets a folder for logs: one file for each start of a process, {@code rank-1.log} or, in an
+   * elastic launch, {@code p1.2.log}, with its standard output and standard error, and {@code
    * launcher.log} with the changes of an elastic job. Files that exist are continued. Rank 0 then
    * does not inherit standard input and output.
    *
@@ -313,7 +313,7 @@ public final class LauncherBuilder {
 
   /**
    * Sets the ranks whose output is shown on the terminal; by default all, and also processes that
-   * have no rank yet. If ranks come and go, a process is shown while it has such a rank.
+   * have no rank yet. In an elastic launch, a process is shown while it has such a rank.
    *
    * @param ranks each at least 0; none to show no output
    * @return this

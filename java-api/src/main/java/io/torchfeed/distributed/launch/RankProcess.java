@@ -187,7 +187,7 @@ final class RankProcess {
    * Waits until the last lines are forwarded, or a time has come: a grandchild may keep the pipe
    * open indefinitely.
    *
-   * @param deadline as of {@link System#nanoTime}
+   * @param deadline a value of {@link System#nanoTime}
    */
   void awaitOutput(long deadline) throws InterruptedException {
     for (Thread pump : pumps) {

@@ -9,7 +9,7 @@ import java.net.InetSocketAddress;
 import java.util.function.Consumer;
 
 /**
- * Numbers the ranks of one job while they come and go.
+ * Numbers the ranks of one elastic job.
  *
  * <p>It runs in a process that outlives ranks: a launcher, a cluster's driver, or a program of its
  * own. Ranks connect as {@link Membership}. When one is lost, the others learn it at once, and

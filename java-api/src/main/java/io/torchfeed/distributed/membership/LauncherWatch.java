@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A watch over the launcher of this process, and over its place in the job. A launcher that is
- * killed cannot end its ranks: each leaves the job, and is ended if it does not end by itself. So
- * is a process that the coordinator has expelled, unless it has joined again: its launcher may be
- * on another machine, and learns nothing of it.
+ * killed cannot end its ranks: each leaves the job, and is killed if it does not end by itself. The
+ * same holds for a process that the coordinator has expelled, unless it has joined again: its
+ * launcher may be on another machine, and learns nothing of it.
  */
 final class LauncherWatch {
   /**
@@ -104,7 +104,7 @@ final class LauncherWatch {
     if (!isLauncherThere.getAsBoolean()) {
       goneSince = OptionalLong.of(now);
       daemon("leave", place.leave());
-      say("the launcher of this process is gone: it leaves the job, and is ended in %d s%n");
+      say("the launcher of this process is gone: it leaves the job, and is killed in %d s%n");
       return false;
     }
     if (!place.isExpelled().getAsBoolean()) {
@@ -113,7 +113,7 @@ final class LauncherWatch {
     if (!place.equals(expelled)) {
       expelled = place;
       expelledSince = OptionalLong.of(now);
-      say("this process was expelled from its job, and is ended in %d s%n");
+      say("this process was expelled from its job, and is killed in %d s%n");
     }
     return isOver(expelledSince, now);
   }

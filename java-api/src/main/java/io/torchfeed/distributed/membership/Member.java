@@ -10,7 +10,7 @@ final class Member {
   enum Doing {
     /** Connected, but not ready: it loads its data. */
     PREPARING,
-    /** Waiting for a world. */
+    /** Waiting for a generation. */
     WAITING,
     /** In the current generation. */
     TRAINING,

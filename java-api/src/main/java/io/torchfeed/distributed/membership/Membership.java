@@ -16,12 +16,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * This process's place in a job whose ranks come and go.
+ * This process's place in an elastic job.
  *
- * <p>The loop of a rank: {@link #next} waits for a world; in it the rank joins a group, takes the
- * state from rank 0 and trains; after each completed step, {@link #commit} says whether the world
- * is about to change. When a collective fails, the rank closes its group and calls {@code next}
- * again, and continues from the state of its last {@code commit}.
+ * <p>The loop of a rank: {@link #next} waits for a generation; in it the rank joins a group, takes
+ * the state from rank 0 and trains; after each completed step, {@link #commit} says whether the
+ * generation is about to change. When a collective fails, the rank closes its group and calls
+ * {@code next} again, and continues from the state of its last {@code commit}.
  *
  * <p>A thread of its own gives the coordinator signs of life, so that steps may take long. One
  * thread calls {@code next}, {@code commit} and {@code finish}; the others may be called from any.
@@ -56,7 +56,7 @@ public final class Membership implements AutoCloseable {
    * dies, this process leaves the job, and is killed 30 seconds later if it still runs. The same
    * holds after an expulsion, unless it has joined again.
    *
-   * @return the membership; it has no world yet
+   * @return the membership; it has no generation yet
    * @throws IllegalArgumentException if an environment variable of an elastic launch is missing
    * @throws MembershipEndedException if no coordinator listens there, or one of another job
    * @throws InterruptedException if this thread is interrupted
@@ -72,7 +72,7 @@ public final class Membership implements AutoCloseable {
    * @param port in [1, 65535]
    * @param job the name of the job
    * @param name the name of this process in messages, for example a host and a process id
-   * @return the membership; it has no world yet
+   * @return the membership; it has no generation yet
    * @throws MembershipEndedException if none listens there, or one of another job or with a secret
    * @throws InterruptedException if this thread is interrupted
    */
@@ -90,7 +90,7 @@ public final class Membership implements AutoCloseable {
    * @param secret of the job; this process joins no coordinator that does not know it
    * @param name the name of this process in messages
    * @param limit how long to wait for it to listen
-   * @return the membership; it has no world yet
+   * @return the membership; it has no generation yet
    * @throws InterruptedException if this thread is interrupted
    */
   public static Membership join(
@@ -144,11 +144,11 @@ public final class Membership implements AutoCloseable {
    * Waits for the next generation.
    *
    * <p>Rank 0 of it then listens, and {@linkplain #announce announces} where; the other ranks get
-   * that address in the world.
+   * that address in the generation.
    *
-   * @param reason why this rank left the previous world in mid-step; empty if {@link #commit}
+   * @param reason why this rank left the previous generation in mid-step; empty if {@link #commit}
    *     returned true, and on the first call
-   * @return the world; empty if the job has been completed
+   * @return the generation; empty if the job has been completed
    * @throws MembershipEndedException if the job has failed, this process was expelled or has left,
    *     or the coordinator is lost
    * @throws IllegalStateException if this object was closed before any of that
@@ -185,7 +185,7 @@ public final class Membership implements AutoCloseable {
   }
 
   /**
-   * Tells the other ranks of the world where this one, its rank 0, listens.
+   * Tells the other ranks of the generation where this one, its rank 0, listens.
    *
    * @param host a name or address of this machine; {@link World#host} is the one by which it is
    *     connected to the coordinator
@@ -194,7 +194,7 @@ public final class Membership implements AutoCloseable {
   public void announce(String host, int port) {
     synchronized (monitor) {
       if (news.formed == null || news.formed.rank() != 0) {
-        throw new IllegalStateException("only rank 0 of a world announces its address");
+        throw new IllegalStateException("only rank 0 of a generation announces its address");
       }
       link.trySend(
           new Message.Listening(news.formed.generation(), requireNonNull(host, "host"), port));
@@ -202,8 +202,8 @@ public final class Membership implements AutoCloseable {
   }
 
   /**
-   * Sets an action for when the world breaks in the middle of a step: it ends the waits of this
-   * rank, for example by aborting the group. Runs once. Runs at once if it is broken already.
+   * Sets an action for when the generation breaks in the middle of a step: it ends the waits of
+   * this rank, for example by aborting the group. Runs once. Runs at once if it is broken already.
    *
    * @param action run in a thread of this object; must not wait
    */
@@ -223,7 +223,7 @@ public final class Membership implements AutoCloseable {
    * step, and when the state has been taken from rank 0 or a checkpoint, not before it is complete.
    *
    * @param completed the steps completed, at least 0
-   * @return whether the rank is to leave this world now, and to call {@link #next}
+   * @return whether the rank is to leave this generation now, and to call {@link #next}
    * @throws InterruptedException if this thread is interrupted while ranks agree on a last step
    */
   public boolean commit(long completed) throws InterruptedException {
@@ -333,7 +333,7 @@ public final class Membership implements AutoCloseable {
   }
 
   /**
-   * Returns why the world is no more.
+   * Returns why the generation is no more.
    *
    * @return the reason; empty if its ranks still train together
    */

@@ -36,7 +36,7 @@ sealed interface Message {
    */
   record Beat(long step) implements Message {}
 
-  /** The member waits for a world; {@code step} is {@link #NO_STEP} if it holds no state. */
+  /** The member waits for a generation; {@code step} is {@link #NO_STEP} if it holds no state. */
   record Ready(long step, String reason) implements Message {}
 
   /** Rank 0 of a generation listens at this address. */
@@ -72,7 +72,7 @@ sealed interface Message {
   /** The generation is no more: the member ends its group and gets {@link Ready}. */
   record Broken(int generation, String reason) implements Message {}
 
-  /** The world will change: the member answers with {@link At}. */
+  /** The generation will change: the member answers with {@link At}. */
   record Pause(int generation) implements Message {}
 
   /** The last step of the generation. */

@@ -7,9 +7,9 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of a rank among those that train together until one of them comes or goes.
+ * The place of a rank in a generation: among those that train together until one joins or leaves.
  *
- * @param generation the number of worlds of this job so far; 1 in the first
+ * @param generation the number of this generation in the job; 1 for the first
  * @param rank in [0, {@code size})
  * @param size the number of ranks, the world size
  * @param origin where the state comes from with which this generation starts
@@ -22,7 +22,7 @@ public record World(
   /**
    * Creates a value of its components.
    *
-   * @param generation the number of worlds of this job so far; 1 in the first
+   * @param generation the number of this generation in the job; 1 for the first
    * @param rank in [0, {@code size})
    * @param size the number of ranks, the world size
    * @param origin where the state comes from with which this generation starts
@@ -51,7 +51,7 @@ public record World(
     CHECKPOINT
   }
 
-  /** Returns a world as the messages describe it; rank 0 gets none about its master. */
+  /** Returns a generation as the messages describe it; rank 0 gets none about its master. */
   static World of(Message.Formed formed, Message.@Nullable Master master, String localHost) {
     return new World(
         formed.generation(),

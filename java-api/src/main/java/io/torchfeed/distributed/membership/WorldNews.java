@@ -4,15 +4,15 @@ package io.torchfeed.distributed.membership;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** The messages about a world that its member has got. Not thread-safe. */
+/** The messages about a generation that its member has got. Not thread-safe. */
 final class WorldNews {
   Message.@Nullable Formed formed;
   Message.@Nullable Master master;
 
-  /** Why the world ended. */
+  /** Why the generation ended. */
   @Nullable String broken;
 
-  /** The steps that were completed when the world was to be changed. */
+  /** The steps that were completed when the generation was to be changed. */
   OptionalLong at = OptionalLong.empty();
 
   OptionalLong stopAfter = OptionalLong.empty();
@@ -25,7 +25,7 @@ final class WorldNews {
     stopAfter = OptionalLong.empty();
   }
 
-  /** Takes messages that say where to meet, when to stop, and that the world is no more. */
+  /** Takes messages that say where to meet, when to stop, and that the generation is no more. */
   void take(Message message) {
     if (message instanceof Message.Formed m) {
       formed = m;
@@ -38,7 +38,7 @@ final class WorldNews {
     }
   }
 
-  /** Returns whether the member can enter the world, or knows that it is no more. */
+  /** Returns whether the member can enter the generation, or knows that it is no more. */
   boolean isDecided() {
     return formed != null && (broken != null || formed.rank() == 0 || master != null);
   }
@@ -48,7 +48,7 @@ final class WorldNews {
     return broken == null && at.isPresent() && stopAfter.isEmpty() && completed > at.getAsLong();
   }
 
-  /** Returns whether the world ends with these steps, or has ended. */
+  /** Returns whether the generation ends with these steps, or has ended. */
   boolean isOver(long completed) {
     return broken != null || (stopAfter.isPresent() && completed >= stopAfter.getAsLong());
   }

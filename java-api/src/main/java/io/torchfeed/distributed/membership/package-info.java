@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Which ranks train together while ranks come and go: a coordinator numbers those that are there,
- * generation by generation.
+ * The members of an elastic job: a coordinator numbers the ranks that train together, generation by
+ * generation.
  *
  * <p>A {@link io.torchfeed.distributed.membership.Coordinator} runs in a process that outlives
  * ranks; each rank's process has a {@link io.torchfeed.distributed.membership.Membership}. Between

@@ -24,7 +24,7 @@ public final class LossNote {
   /**
    * Writes the note, and returns the exception to throw.
    *
-   * @param start when the operation began, as of {@link System#nanoTime}
+   * @param start when the operation began, a value of {@link System#nanoTime}
    * @param rank the rank that was lost, or empty if unknown
    */
   public static PeerLostException lost(

@@ -33,7 +33,7 @@ public final class MeetingPoint {
   private static final String NAME = "ProcessGroup";
   private static final String OPTIONS = "the options of a group";
 
-  /** Leaves most of the 8 KiB of a key to what follows. */
+  /** Leaves most of the 8 KiB of a key to the rest. */
   private static final int MAX_PREFIX_LENGTH = 256;
 
   private final StoreConnection store;
@@ -59,7 +59,7 @@ public final class MeetingPoint {
    * Creates the meeting point of some ranks.
    *
    * @param environment the rank among them, and the master, which serves the store
-   * @param start when the ranks began to wait, as of {@link System#nanoTime}
+   * @param start when the ranks began to wait, a value of {@link System#nanoTime}
    * @param number returns the number by which messages and exceptions name one of the ranks
    */
   public MeetingPoint(
@@ -267,7 +267,7 @@ public final class MeetingPoint {
     }
   }
 
-  /** Connects to all ranks, once all are there. */
+  /** Connects to all ranks, once all have arrived. */
   NativeHandle<NativeProcessGroup> connect() {
     return connect(prefix + "gloo", /* hasPythonRanks= */ false);
   }
@@ -351,8 +351,9 @@ public final class MeetingPoint {
   }
 
   /**
-   * Returns what the keys of a sub-group begin with: names, or if they are long, a digest of them.
-   * The name of a sub-group has the numbers of its ranks, and follows those of the groups around.
+   * Returns the prefix of the keys of a sub-group: names, or if they are long, a digest of them.
+   * The name of a sub-group has the numbers of its ranks, and follows the names of the groups
+   * around.
    */
   public static String prefix(String names) {
     if (names.length() <= MAX_PREFIX_LENGTH) {

@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  * Gloo mesh.
  *
  * <p>In the store of torchrun's agent, keys of earlier attempts remain, and the agents of several
- * machines do not count attempts alike. So rank 0 announces a new generation, under which the ranks
- * register. Each rank registers under the announced generation, and again if rank 0 announces
- * another. When all are counted, rank 0 marks it complete. Python's ranks do none of this: with
- * them, the ranks connect at once, under the keys that they use.
+ * machines may count attempts differently. Rank 0 therefore announces a new generation. Each rank
+ * registers under the announced generation, and again if rank 0 announces another. When all are
+ * counted, rank 0 marks it complete. Python's ranks do none of this: with them, the ranks connect
+ * at once, under the keys that they use.
  */
 public final class Rendezvous {
   private static final String ROOT = "torchfeed/";
@@ -43,8 +43,8 @@ public final class Rendezvous {
    * Prepares a rendezvous.
    *
    * @param networkInterface the one to use unless the master is on the loopback interface; empty
-   *     for that of this machine's name
-   * @param listener rank 0's listening socket, of which this takes ownership; empty to open one
+   *     for the interface of this machine's name
+   * @param listener rank 0's listening socket, owned from here on; empty to open one
    * @param hasPythonRanks whether the ranks meet as Python's do
    * @param terms the description, in ASCII, of the options that must be the same on all ranks
    */
@@ -67,7 +67,7 @@ public final class Rendezvous {
    * The group of a rank once all ranks are connected.
    *
    * @param store the connection to the store, to be released; null if there is only one rank
-   * @param prefix what the keys of the group begin with
+   * @param prefix the beginning of the keys of the group
    * @param hasPythonRanks whether there may be ranks of Python
    */
   public record Joined(

@@ -16,8 +16,8 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * What the ranks of a {@link ModelAveraging} exchange, and when. Immutable: {@code with} methods
- * return new algorithms.
+ * The values that the ranks of a {@link ModelAveraging} exchange, and the steps. Immutable: {@code
+ * with} methods return new algorithms.
  */
 public final class AveragingAlgorithm {
   private enum Kind {
@@ -175,8 +175,8 @@ public final class AveragingAlgorithm {
   }
 
   /**
-   * Returns {@link #shiftOne} for ranks that come and go: while their number is odd, weights are
-   * averaged over all of them.
+   * Returns {@link #shiftOne} for elastic ranks: while their number is odd, weights are averaged
+   * over all of them.
    *
    * @return the algorithm
    * @throws IllegalStateException if the algorithm is another one, which takes any number of ranks

@@ -76,7 +76,7 @@ public final class DataParallelOptions {
   /**
    * Returns these options with a different size of the buckets in which gradients are reduced; by
    * default 1 MiB for the first bucket and 25 MiB for the others. Before the second backward pass,
-   * which reduces the gradients in the order in which those of the first one arrived, all gradients
+   * which reduces the gradients in the order in which they arrived in the first one, all gradients
    * of a dtype are one bucket, unless {@link #withFindUnusedParameters} is on.
    *
    * @param bytes the size in bytes at which a bucket is full, at least 1
@@ -107,8 +107,8 @@ public final class DataParallelOptions {
 
   /**
    * Returns these options with or without support for losses that depend on only part of the
-   * parameters. A gradient is then the mean over the ranks, to which ranks that do not use the
-   * parameter contribute 0; if no rank uses it, it remains undefined. Costs one more all-reduce per
+   * parameters. A gradient is then the mean over the ranks, where a rank that does not use the
+   * parameter counts as 0; if no rank uses it, it remains undefined. Costs one more all-reduce per
    * backward pass, of 4 bytes per parameter.
    *
    * @param find whether parameters may be unused; by default every parameter must contribute to

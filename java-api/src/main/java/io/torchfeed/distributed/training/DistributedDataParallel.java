@@ -65,7 +65,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
   /**
    * Wraps a module with the {@linkplain DataParallelOptions#defaults default} options.
    *
-   * @param module as for {@link #wrap(Module, ProcessGroup, DataParallelOptions)}
+   * @param module as in {@link #wrap(Module, ProcessGroup, DataParallelOptions)}
    * @param group the ranks; borrowed, and may be closed before the wrapper
    * @return the wrapper; the caller closes it
    */

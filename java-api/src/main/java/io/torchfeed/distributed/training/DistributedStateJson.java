@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The JSON of the states in this package: a version, the kind of object, what must not differ, and
- * fields of the object.
+ * The JSON of the states in this package: a version, the kind of object, values that must not
+ * differ, and fields of the object.
  */
 final class DistributedStateJson {
   private static final int VERSION = 1;
@@ -62,7 +62,7 @@ final class DistributedStateJson {
   /**
    * Returns the JSON of a state.
    *
-   * @param fields those of the object
+   * @param fields the object's own fields
    * @throws IllegalArgumentException if it is malformed, or of another kind or layout
    */
   static JsonObject read(StateDict state, String kind, List<String> layout, String... fields) {

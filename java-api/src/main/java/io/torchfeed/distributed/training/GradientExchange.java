@@ -131,10 +131,10 @@ public sealed interface GradientExchange permits GradientExchange.Nodal, PowerSg
   sealed interface Nodal extends GradientExchange {
     /**
      * Returns this exchange between nodes: gradients are summed within each node, exchanged with
-     * other nodes by the first of its ranks, and copied to the others. So traffic between nodes
-     * does not grow with the ranks of a node; the table above then holds for n nodes. {@link
-     * #qAdam} averages the gradients of its warm-up over all ranks. Even over {@link #allReduce},
-     * gradients must be dense and of the dtypes above.
+     * other nodes by the first of its ranks, and copied to the others. Traffic between nodes does
+     * not grow with the ranks of a node; the table above then holds for n nodes. {@link #qAdam}
+     * averages the gradients of its warm-up over all ranks. Even over {@link #allReduce}, gradients
+     * must be dense and of the dtypes above.
      *
      * <p>Source: Bagua, the hierarchical forms of its algorithms.
      *

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The native reducer of a wrapped module: how it is created, how its failures become public
- * exceptions, and what a restart must carry of it. Not thread-safe.
+ * exceptions, and the state that a restart needs. Not thread-safe.
  */
 final class ModelReducer {
   private static final String KIND = "DistributedDataParallel";
@@ -262,7 +262,7 @@ final class ModelReducer {
     return text == null ? List.of() : text.getString().lines().toList();
   }
 
-  /** Returns what must be the same when a state is restored. */
+  /** Returns the properties that must be the same when a state is restored. */
   private List<String> layout() {
     try (BytePointer lines = handle.call(GradientReducer::layout)) {
       return DistributedStateJson.withRank(group.part(), lines.getString().lines().toList());

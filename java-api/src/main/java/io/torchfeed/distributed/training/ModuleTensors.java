@@ -87,7 +87,7 @@ record ModuleTensors(List<String> names, TensorVector tensors) {
     buffers(module, Set.of()).names.forEach(unknown::remove);
     if (!unknown.isEmpty()) {
       throw new IllegalArgumentException(
-          "names to ignore must be those of parameters or buffers, got "
+          "names to ignore must be names of parameters or buffers, got "
               + String.join(", ", unknown));
     }
   }

@@ -31,7 +31,7 @@ public final class PythonDataParallel implements AutoCloseable {
    * Wraps a module with the {@linkplain DataParallelOptions#defaults default} options, which fit
    * Python's.
    *
-   * @param module as for {@link #wrap(Module, PythonProcessGroup, DataParallelOptions)}
+   * @param module as in {@link #wrap(Module, PythonProcessGroup, DataParallelOptions)}
    * @param group the ranks; borrowed, and may be closed before the wrapper
    * @return the wrapper; the caller closes it
    */

@@ -49,7 +49,7 @@ import org.bytedeco.pytorch.TensorVector;
  *
  * <p>Not thread-safe.
  *
- * <p>Source: Bagua, {@code QAdamOptimizer}; {@link GradientExchange#qAdam} says what differs.
+ * <p>Source: Bagua, {@code QAdamOptimizer}; {@link GradientExchange#qAdam} lists the differences.
  */
 public final class QAdam implements TrainingOptimizer, Stateful {
   /**
@@ -352,7 +352,7 @@ public final class QAdam implements TrainingOptimizer, Stateful {
 
   /**
    * Continues from a state of an optimizer with the same warm-up, betas and parameters; learning
-   * rate, epsilon and weight decay remain those of this object.
+   * rate, epsilon and weight decay of this object remain.
    *
    * @param state borrowed
    * @throws IllegalArgumentException if the state is of another optimizer, or malformed; the

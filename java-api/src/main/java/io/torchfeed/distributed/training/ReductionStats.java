@@ -11,7 +11,7 @@ import java.util.Locale;
 import org.bytedeco.javacpp.BytePointer;
 
 /**
- * A snapshot of what a {@link DistributedDataParallel} has reduced so far, and how long it took.
+ * A snapshot of the reductions of a {@link DistributedDataParallel} so far, and of their times.
  *
  * @param reductions backward passes that ended with averaged gradients
  * @param waited time from the last gradient of each of them to its end: the cost of the reduction

@@ -75,8 +75,8 @@ public final class UnevenInputs implements AutoCloseable {
    * Takes part in the backward passes of ranks that have batches left, until none has. To be called
    * by every rank after its own batches. Clears the gradients before each pass.
    *
-   * @param step what this rank does after each of these passes, when the gradients are those of the
-   *     other ranks: the same as after its own, usually {@code optimizer::step}. What it throws is
+   * @param step the action after each of these passes, when this rank has the other ranks'
+   *     gradients: the same as after its own, usually {@code optimizer::step}. Its exceptions are
    *     thrown here; the ranks then differ
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout

@@ -141,7 +141,7 @@ public final class CostEstimator {
     requireNonNull(others, "others");
     if (others.length != sums.length) {
       throw new IllegalArgumentException(
-          "others must have %d sums, those of an estimator with the same prior and buckets, got %d"
+          "others must have %d sums, from an estimator with the same prior and buckets, got %d"
               .formatted(sums.length, others.length));
     }
     for (double sum : others) {

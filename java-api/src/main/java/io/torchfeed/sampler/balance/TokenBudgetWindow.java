@@ -5,15 +5,15 @@ import java.util.Arrays;
 
 /**
  * A planner that cuts samples, roughly longest first, into steps of one batch per rank, so that the
- * padded costs (count times longest) within a step are alike and none exceeds a budget. Reuse for
+ * padded costs (count times longest) within a step are similar and none exceeds a budget. Reuse for
  * many windows allocates little. Not thread-safe.
  *
  * <p>Every batch is a run of neighbours, so only the cuts have to be chosen. Long samples fill a
- * batch in coarse grains, short ones in fine grains. So the longest samples are cut first, each
- * batch up to a ceiling, and the batches sorted by cost; runs of similar batches become the first
- * batches of a step and set its target. Each batch of shorter samples then goes to the step that it
- * fills best. The ceiling is the lowest at which no sample is left over. Places that still remain
- * are filled by cutting the shortest samples again, evenly, into whole steps.
+ * batch in coarse grains, short ones in fine grains. The longest samples are cut first, each batch
+ * up to a ceiling, and the batches sorted by cost; runs of similar batches become the first batches
+ * of a step and set its target. Each batch of shorter samples then goes to the step that it fills
+ * best. The ceiling is the lowest at which no sample is left over. Places that still remain are
+ * filled by cutting the shortest samples again, evenly, into whole steps.
  */
 final class TokenBudgetWindow {
   /** The maximum number of samples in a window. */
@@ -250,7 +250,7 @@ final class TokenBudgetWindow {
   }
 
   /**
-   * Returns the smallest spread, relative to a step's target, at which the steps hold all batches.
+   * Returns the smallest spread, relative to a step's target, that lets the steps hold all batches.
    */
   private double leastSpread(long[] order, int steps) {
     double tooLittle = 0;

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>Rounds i = 0, 2, 4, 6: low ^= f(i, high) >>> (32 - k), then high = (high + floor(f(i+1, low) *
- * b / 2<sup>32</sup>)) mod b. A result that is not below n (as for fewer than 2<sup>k</sup>
+ * b / 2<sup>32</sup>)) mod b. A result that is not below n (as with fewer than 2<sup>k</sup>
  * elements, at most 1.6 %) goes through the network again.
  *
  * <p>The multipliers come from Wellons' {@code lowbias32}.

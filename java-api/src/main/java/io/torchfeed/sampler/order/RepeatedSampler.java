@@ -13,7 +13,7 @@ import io.torchfeed.sampler.cursor.PositionCursor;
  * given length or left uncut.
  *
  * <p>Position p of epoch e is position x = e·samples + p of the stream: for a plan of n indices,
- * position x modulo n of its epoch x divided by n. So no sample is left out at the end of an epoch,
+ * position x modulo n of its epoch x divided by n. No sample is left out at the end of an epoch,
  * whatever its length, and any position of the stream is found directly: {@link
  * io.torchfeed.sampler.Seekable#seek} costs as much as opening one epoch of the plan. A cursor
  * holds one epoch of the plan at a time.

@@ -18,9 +18,9 @@ import java.util.stream.IntStream;
  *
  * <p>The order of the shards is drawn for each epoch. Each w consecutive shards of that order form
  * a window, and the samples of a window are drawn in random order, all of them before the next
- * window begins. So any sample is delivered at most w shards away from its place in that order,
- * every sample occurs once, and with w = number of shards the shuffle is a full one. Sample indices
- * count through the shards in the given order.
+ * window begins. Any sample is delivered at most w shards away from its place in that order, every
+ * sample occurs once, and with w = number of shards the shuffle is a full one. Sample indices count
+ * through the shards in the given order.
  *
  * <p>An open cursor takes 20 bytes per shard and no memory per sample; with s shards, reading an
  * index and {@link io.torchfeed.sampler.Seekable#seek} take O(log s). Values are torchfeed's own

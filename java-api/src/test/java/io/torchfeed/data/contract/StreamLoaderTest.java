@@ -351,7 +351,7 @@ class StreamLoaderTest {
     try (DataLoader all = over(4, 1).build()) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> all.resume(state))
-          .withMessageContaining("shard 0 is missing; pass those of all ranks");
+          .withMessageContaining("shard 0 is missing; pass the states of all ranks");
       assertThatIllegalArgumentException().isThrownBy(() -> all.resume(List.of()));
       assertThatIllegalArgumentException()
           .isThrownBy(() -> all.resume(List.of(state, state)))

@@ -94,7 +94,7 @@ class DeviceLoaderTest {
           .withMessage("pinMemory was already called; call it once");
       assertThatIllegalStateException()
           .isThrownBy(() -> data.over().pinMemory().build())
-          .withMessageStartingWith("pinMemory needs a GPU, for which memory is page-locked");
+          .withMessageStartingWith("pinMemory needs a GPU, since memory is page-locked for it");
     }
   }
 

@@ -104,12 +104,12 @@ public final class ComingRank {
         }
         reason = membership.broken().orElse("");
       } catch (WorldChangedException e) {
-        reason = "the world has changed";
+        reason = "the generation has changed";
       }
     }
   }
 
-  /** Returns whether the training is complete; else the world has changed. */
+  /** Returns whether the training is complete; else the generation has changed. */
   private boolean train() throws InterruptedException {
     if (behavior.equals("leave")) {
       membership.requestLeave();

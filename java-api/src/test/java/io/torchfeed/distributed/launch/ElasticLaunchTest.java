@@ -9,7 +9,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of launches whose ranks come and go, with real processes. */
+/** Tests of elastic launches, with real processes. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticLaunchTest extends ElasticLaunchFixture {
   private static final Duration MINUTE = Duration.ofMinutes(1);
@@ -34,7 +34,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
     LaunchException failure = failure(launch);
     assertThat(failure)
         .hasMessage(
-            "the job has failed: 1 of at least 2 processes are there; all 2 restarts within PT5M"
+            "the job has failed: 1 of at least 2 processes are left; all 2 restarts within PT5M"
                 + " are used up; process p1.1 (in no generation) was the first to fail, with exit"
                 + " code 5; the end of its standard error:\nthe reason of p1.1");
     assertThat(failure.process()).isEqualTo("p1.1");
@@ -51,7 +51,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
     LaunchException failure = failure(launch);
     assertThat(failure)
         .hasMessage(
-            "the job has failed: 0 of at least 1 processes are there; no restarts are allowed;"
+            "the job has failed: 0 of at least 1 processes are left; no restarts are allowed;"
                 + " process p0.1 (rank 0 of generation 1) was the first to fail, by signal 9");
     assertThat(failure.rank()).isZero();
     assertThat(failure.generation()).isEqualTo(1);
@@ -87,7 +87,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
         failure(start(launcher("p.*=nothing").ranks(ranks(2, 2)).restarts(0, MINUTE)));
     assertThat(failure)
         .hasMessageMatching(
-            "the job has failed: [01] of at least 2 processes are there; left before the training"
+            "the job has failed: [01] of at least 2 processes are left; left before the training"
                 + " was complete: \\[p[01].1.*\\]; none of them has called Membership.fromEnvironment");
     assertThat(failure.process()).isEmpty();
   }

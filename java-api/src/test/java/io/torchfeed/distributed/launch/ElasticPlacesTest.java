@@ -219,7 +219,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
                     .job("two")));
     assertThat(failure)
         .hasMessageStartingWith(
-            "the job has failed: 0 of at least 1 processes are there; all 2 restarts within PT1H"
+            "the job has failed: 0 of at least 1 processes are left; all 2 restarts within PT1H"
                 + " are used up; process ")
         .hasMessageContaining("the reason of ");
     assertThat(failure.exitCode()).isEqualTo(ComingRank.GUILTY);

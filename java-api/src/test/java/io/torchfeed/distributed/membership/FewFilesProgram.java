@@ -52,7 +52,7 @@ final class FewFilesProgram {
       while (true) {
         all.add(new FileInputStream(nothing.toFile()));
       }
-    } catch (FileNotFoundException e) { // as for too many open files
+    } catch (FileNotFoundException e) { // with too many open files, too
       Files.delete(nothing);
       return all;
     }

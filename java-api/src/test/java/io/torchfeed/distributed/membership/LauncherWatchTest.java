@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of when a process is ended that its launcher, or its coordinator, does not end. */
+/** Tests of when a process is killed that its launcher, or its coordinator, does not end. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LauncherWatchTest {
   private static final Duration GRACE = Duration.ofMillis(20);

@@ -44,7 +44,7 @@ abstract class MembershipFixture {
     return member;
   }
 
-  /** Gets the next world of a rank in a thread of its own; rank 0 announces its address. */
+  /** Gets the next generation of a rank in a thread of its own; rank 0 announces its address. */
   Future<World> next(Membership member, String reason) {
     return threads.submit(
         () -> {
@@ -56,7 +56,7 @@ abstract class MembershipFixture {
         });
   }
 
-  /** Joins members and waits until they are in one world. */
+  /** Joins members and waits until they are in one generation. */
   List<Membership> together(Coordinator coordinator, String... names) throws Exception {
     List<Membership> members = new ArrayList<>();
     List<Future<World>> worlds = new ArrayList<>();

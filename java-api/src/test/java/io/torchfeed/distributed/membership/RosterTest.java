@@ -137,7 +137,7 @@ class RosterTest {
 
     private void take(Rank rank, Message message) {
       if (message instanceof Message.Formed m) {
-        assertThat(rank.isIn).as("is in one world at a time").isFalse();
+        assertThat(rank.isIn).as("is in one generation at a time").isFalse();
         rank.isIn = true;
         rank.isBroken = false;
         rank.isDone = false;

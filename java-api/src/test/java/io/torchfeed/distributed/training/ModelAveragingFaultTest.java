@@ -48,7 +48,7 @@ class ModelAveragingFaultTest {
                             new Weights(1),
                             group,
                             AveragingAlgorithm.decentralized().withInterval(isLast ? 2 : 1)))
-                .withMessageContaining("must train alike");
+                .withMessageContaining("must train in the same way");
             assertThatIllegalArgumentException()
                 .isThrownBy(
                     () -> ModelAveraging.wrap(new Weights(1), group, AveragingAlgorithm.shiftOne()))

@@ -198,7 +198,7 @@ class ResumeTest {
     return new Case(name, ranks, (net, group) -> new Reduced(net, group, options));
   }
 
-  /** Three ranks, of which those from a number on do not use a parameter. */
+  /** Three ranks; those from a number on do not use a parameter. */
   private static Case reduced(String name, DataParallelOptions options, int idleFrom) {
     return new Case(
         name,

@@ -126,7 +126,7 @@ class UnevenInputsTest {
                 .withMessage("passes must be at least 0, got -1");
             assertThatIllegalArgumentException()
                 .isThrownBy(() -> training.model.unevenInputs(1, group.rank() == 1))
-                .withMessageContaining("all ranks must begin uneven inputs alike");
+                .withMessageContaining("all ranks must begin uneven inputs in the same way");
             UnevenInputs join = training.model.unevenInputs(1);
             assertThatIllegalStateException().isThrownBy(() -> training.model.unevenInputs(1));
             assertThatIllegalStateException()

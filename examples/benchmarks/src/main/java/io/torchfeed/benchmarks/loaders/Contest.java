@@ -156,7 +156,8 @@ final class Contest implements AutoCloseable {
       }
     }
     if (found == null) {
-      throw new IllegalStateException("row " + row + " has no limit; check what was left out");
+      throw new IllegalStateException(
+          "row " + row + " has no limit; see the programs that were left out");
     }
     return found;
   }

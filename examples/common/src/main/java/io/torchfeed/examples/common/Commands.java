@@ -28,8 +28,9 @@ public final class Commands {
    * after any other failure.
    *
    * @param command has picocli's annotations, as have its subcommands
-   * @param wrongUse exceptions that are wrong use, besides a {@link CommandException} that is
-   * @param expected exceptions whose message suffices, besides {@link CommandException}
+   * @param wrongUse exceptions that are wrong use, in addition to a {@link CommandException} that
+   *     is
+   * @param expected exceptions whose message suffices, in addition to {@link CommandException}
    * @return the command line
    */
   public static CommandLine of(

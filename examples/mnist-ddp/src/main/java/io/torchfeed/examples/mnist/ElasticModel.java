@@ -33,7 +33,7 @@ public final class ElasticModel implements AutoCloseable {
   private static final int WARM_UP_STEPS = 3;
 
   /**
-   * All that the batches and the first parameters depend on, besides the ranks.
+   * All that the batches and the first parameters depend on, except for the ranks.
    *
    * @param samples the first samples of the training half of MNIST that are used, in [1, 60000]
    * @param globalBatch samples per step of all ranks together; divisible by the number of ranks

@@ -27,7 +27,7 @@ final class ElasticRun {
   /** The steps from one checkpoint to the next. */
   private static final int EVERY_STEPS = 100;
 
-  /** Besides the checkpoints of a plain run, whose steps are epochs. */
+  /** In addition to the checkpoints of a plain run, whose steps are epochs. */
   private static final String CHECKPOINTS = "elastic-checkpoints";
 
   /** The generations that can be run again. */

@@ -15,7 +15,7 @@ import io.torchfeed.distributed.training.QAdam;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import org.jspecify.annotations.Nullable;
 
-/** The ways of {@code --algorithm} and {@code --comm} for ranks that come and go. */
+/** The ways of {@code --algorithm} and {@code --comm} for elastic ranks. */
 final class ElasticWays implements AutoCloseable {
   private final ElasticModel model;
   private final Algorithm algorithm;

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The output of a run besides its checkpoints: metrics, plot and progress. Only rank 0 writes; on
- * the other ranks every call does nothing.
+ * The output of a run except for its checkpoints: metrics, plot and progress. Only rank 0 writes;
+ * on the other ranks every call does nothing.
  */
 final class RunFiles {
   private final Settings settings;

@@ -54,7 +54,7 @@ record TrainingDevice(String name, boolean isOwn) {
               + name
               + ", but libtorch sees "
               + devices
-              + " CUDA devices; java-api/README.md says what a GPU needs",
+              + " CUDA devices; java-api/README.md lists the needs of a GPU",
           null);
     }
     return new TrainingDevice(name, isOwn);
@@ -80,7 +80,7 @@ record TrainingDevice(String name, boolean isOwn) {
     }
   }
 
-  /** Returns a tensor on the device: the same one if it is there. */
+  /** Returns a tensor on the device: the same one if it is on it. */
   Tensor of(Tensor tensor, ScalarType type) {
     try (Device device = new Device(name)) {
       return tensor.to(device, type);

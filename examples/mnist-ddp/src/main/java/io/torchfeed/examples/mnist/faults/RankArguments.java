@@ -15,7 +15,7 @@ import java.util.List;
  */
 record RankArguments(String name, int port, Path checkpoints, Training training) {
   /**
-   * All that a training depends on, besides the ranks.
+   * All that a training depends on, except for the ranks.
    *
    * @param data has MNIST's files
    * @param plan of the batches

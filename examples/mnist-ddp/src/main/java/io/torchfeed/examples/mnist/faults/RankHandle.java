@@ -169,7 +169,7 @@ final class RankHandle {
     }
   }
 
-  /** Returns the last world that it has entered. */
+  /** Returns the last generation that it has entered. */
   RankLog.@Nullable Entered entered() {
     synchronized (monitor) {
       return entered;

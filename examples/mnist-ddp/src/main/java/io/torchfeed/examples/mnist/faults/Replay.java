@@ -36,8 +36,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The same training by a plain loop without faults, in threads: each generation from the state with
- * which it began, in the world that it had. The state after each step must be equal to the ranks'
- * state, bit for bit.
+ * which it began, in the generation that it had. The state after each step must be equal to the
+ * ranks' state, bit for bit.
  *
  * <p>The first state is a new model's. Each other one is the replay's own at that step, and must
  * have the digest with which the generation began: so the whole training is compared with one that
