@@ -37,7 +37,7 @@ final class SelfCheck {
   private static final String JARS_HINT =
       "put the jars of the presets without a classifier, org.bytedeco:pytorch and"
           + " org.bytedeco:javacpp, on the class path, or their platform artifacts, which need them;"
-          + " if they are there, raise the limit of open files (ulimit -n)";
+          + " if they are on it, raise the limit of open files (ulimit -n)";
 
   private static final String SYSTEM_HINT =
       "use a system that the table of platforms in torchfeed's README lists";
@@ -183,29 +183,37 @@ final class SelfCheck {
   }
 
   private void gather() {
-    try (PointerScope scope = new PointerScope();
-        Tensor values = Tensor.create(new float[] {0, 10, 20, 30, 40}, 5, 1);
-        TensorDataset data = TensorDataset.of(values);
-        DataLoader loader =
-            DataLoader.over(data)
-                .sampler(DistributedRandomSampler.of(5, Part.whole()))
-                .batchSize(2)
-                .workers(1)
-                .build();
-        Batches batches = loader.epoch(0)) {
-      int rows = 0;
-      while (batches.hasNext()) {
-        Batch batch = batches.next();
-        for (int row = 0; row < batch.size(); row++) {
-          float value = batch.tensor(0).get(row).item_float();
-          if (value != 10f * batch.indices()[row]) {
-            throw new IllegalStateException(
-                "row %d of the dataset was gathered as %s".formatted(batch.indices()[row], value));
+    line("gather", Gathering.run());
+  }
+
+  /** A class of its own: the verifier loads datasets with it, which need the bindings. */
+  private static final class Gathering {
+    static String run() {
+      try (PointerScope scope = new PointerScope();
+          Tensor values = Tensor.create(new float[] {0, 10, 20, 30, 40}, 5, 1);
+          TensorDataset data = TensorDataset.of(values);
+          DataLoader loader =
+              DataLoader.over(data)
+                  .sampler(DistributedRandomSampler.of(5, Part.whole()))
+                  .batchSize(2)
+                  .workers(1)
+                  .build();
+          Batches batches = loader.epoch(0)) {
+        int rows = 0;
+        while (batches.hasNext()) {
+          Batch batch = batches.next();
+          for (int row = 0; row < batch.size(); row++) {
+            float value = batch.tensor(0).get(row).item_float();
+            if (value != 10f * batch.indices()[row]) {
+              throw new IllegalStateException(
+                  "row %d of the dataset was gathered as %s"
+                      .formatted(batch.indices()[row], value));
+            }
+            rows++;
           }
-          rows++;
         }
+        return rows + " rows in " + loader.batches() + " batches, all correct";
       }
-      line("gather", rows + " rows in " + loader.batches() + " batches, all correct");
     }
   }
 }
