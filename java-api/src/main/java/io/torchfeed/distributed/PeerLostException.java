@@ -88,7 +88,7 @@ public final class PeerLostException extends RuntimeException {
    *
    * @param calls the calls in which other ranks wait
    * @param operation the one in which this rank waits
-   * @param start when it began, as of {@link System#nanoTime}
+   * @param start when it began, a value of {@link System#nanoTime}
    * @param rank the rank in another call, or empty if there are several
    * @param cause the failure of the operation
    * @return the exception

@@ -57,8 +57,8 @@ public final class ElasticGroup implements AutoCloseable {
   }
 
   /**
-   * Loads and runs the code by which a rank enters a world, with two ranks in this process, so that
-   * others do not wait for that. {@link #next} does it too, but only once in a process; so a
+   * Loads and runs the code by which a rank enters a generation, with two ranks in this process, so
+   * that others do not wait for that. {@link #next} does it too, but only once in a process; so a
    * process that waits before it joins the job calls this method first.
    *
    * @throws InterruptedException if this thread is interrupted

@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ranks that come and go, for a {@link io.torchfeed.training.TrainingLoop} that continues with
- * those that are there.
+ * Elastic ranks, for a {@link io.torchfeed.training.TrainingLoop} that continues with those that
+ * are there.
  *
  * <pre>{@code
  * try (Membership membership = Membership.join(host, port, "job", name)) {
@@ -121,7 +121,7 @@ public final class ElasticRanks implements Ranks {
   /**
    * Returns the place of this rank in the current generation.
    *
-   * @return the world
+   * @return the generation
    * @throws IllegalStateException between two generations, and before the first
    */
   public World world() {

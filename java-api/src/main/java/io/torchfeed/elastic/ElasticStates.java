@@ -30,7 +30,7 @@ final class ElasticStates implements StateStore {
     this.again = again;
   }
 
-  /** Enters a world. */
+  /** Enters a generation. */
   void enter(World now) {
     world = now;
   }
@@ -39,7 +39,9 @@ final class ElasticStates implements StateStore {
     return requireNonNull(world, "the world of this rank");
   }
 
-  /** Throws on each rank if its world cannot get its state, or cannot run a generation again. */
+  /**
+   * Throws on each rank if its generation cannot get its state, or cannot run a generation again.
+   */
   private void requirePossible(World now) {
     if (now.origin() == World.Origin.CHECKPOINT && again != null) {
       throw new StateLostException("a generation that is run again saves no checkpoints");

@@ -24,7 +24,7 @@ import org.bytedeco.pytorch.global.torch;
 
 /**
  * A training of a single number by two ranks, which are threads of this process: after it, all code
- * that a rank needs to enter a world has been loaded and run, before others wait for that.
+ * that a rank needs to enter a generation has been loaded and run, before others wait for that.
  */
 final class Rehearsal {
   private static final Logger LOGGER = System.getLogger("io.torchfeed.elastic");

@@ -24,7 +24,7 @@ import org.bytedeco.pytorch.global.torch;
  * Copies the state of one rank to the others of a group: its tensors by a broadcast each, so that
  * their bytes are never in the heap, and may be more than 2 GiB.
  *
- * <p>Besides the state itself, each rank needs native memory for one copy of it.
+ * <p>In addition to the state itself, each rank needs native memory for one copy of it.
  */
 public final class StateTransfer {
   private StateTransfer() {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Training that continues while ranks come and go: those that are left continue from memory, and
+ * Training that continues while ranks join and leave: those that are left continue from memory, and
  * every sample of an epoch is used exactly once.
  *
  * <p>{@link io.torchfeed.elastic.ElasticRanks} are the ranks of a {@link

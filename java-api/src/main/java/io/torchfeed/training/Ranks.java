@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Where the ranks of a {@link TrainingLoop} come from: one process alone, a group that stays, or
- * ranks that come and go.
+ * elastic ranks.
  *
  * <p>To be implemented by sources of ranks; programs get one from {@link #of} or a package such as
  * {@code io.torchfeed.elastic}. The methods other than {@link #areFixed}, {@link #haveOwnData} and

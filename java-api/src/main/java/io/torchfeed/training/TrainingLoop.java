@@ -50,9 +50,9 @@ import org.jspecify.annotations.Nullable;
  * changes the parameters; no collective operation is added, except over a stream: {@link
  * TrainingLoopBuilder#loader(Function)}. The ranks compare their plans once for each epoch.
  *
- * <p>If ranks come and go ({@link Ranks#areFixed} is false) and one is lost, the others return to
- * the end of the last step that one of them has completed, copy the state of that rank, divide the
- * rest of the epoch among themselves, and continue in the same processes. So each sample of an
+ * <p>If the ranks are elastic ({@link Ranks#areFixed} is false) and one is lost, the others return
+ * to the end of the last step that one of them has completed, copy the state of that rank, divide
+ * the rest of the epoch among themselves, and continue in the same processes. So each sample of an
  * epoch is used in exactly one completed step, apart from padding, and the parameters of all ranks
  * are equal bit for bit whenever ranks have changed. Each step then costs a copy of the module's
  * buffers, so that a failed one can be undone. A step is complete when the optimizer has changed
@@ -145,13 +145,13 @@ public final class TrainingLoop<M extends ReplicatedModel> {
    * @param ranks borrowed
    * @param model bound to these ranks; borrowed
    * @return a builder
-   * @throws IllegalArgumentException if the ranks come and go: those need {@link #over}
+   * @throws IllegalArgumentException if the ranks are elastic: those need {@link #over}
    */
   public static <M extends ReplicatedModel> TrainingLoopBuilder<M> of(Ranks ranks, M model) {
     requireNonNull(model, "model");
     if (!requireNonNull(ranks, "ranks").areFixed()) {
       throw new IllegalArgumentException(
-          "ranks that come and go need a function that wraps the module: over(ranks, group -> ...)");
+          "elastic ranks need a function that wraps the module: over(ranks, group -> ...)");
     }
     return new TrainingLoopBuilder<>(ranks, LoopModel.borrowed(model));
   }
@@ -162,7 +162,7 @@ public final class TrainingLoop<M extends ReplicatedModel> {
    * @param <M> the type of the model
    * @param ranks borrowed
    * @param wrap wraps the module for the first group of this rank; the model is closed at the end.
-   *     If ranks come and go it is rebound to the groups that follow, or wrapped again
+   *     If the ranks are elastic it is rebound to the groups that follow, or wrapped again
    * @return a builder
    */
   public static <M extends ReplicatedModel> TrainingLoopBuilder<M> over(

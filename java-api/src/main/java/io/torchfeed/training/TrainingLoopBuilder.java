@@ -47,7 +47,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    *
    * @param parts adds the parts; the names {@code progress} and {@code replica} are taken
    * @return this builder
-   * @throws IllegalArgumentException if ranks come and go and a part is added by {@link
+   * @throws IllegalArgumentException if ranks are elastic and a part is added by {@link
    *     TrainingState.Builder#ofEachRank}: a rank that is lost takes its own with it
    */
   public TrainingLoopBuilder<M> state(Consumer<TrainingState.Builder> parts) {
@@ -66,7 +66,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
     TrainingState built = builder.build();
     if (!ranks.areFixed() && !built.namesOfEachRank().isEmpty()) {
       throw new IllegalArgumentException(
-          "if ranks come and go all have the same state, got parts of each rank: "
+          "elastic ranks all have the same state, got parts of each rank: "
               + String.join(", ", built.namesOfEachRank()));
     }
     state = built;
@@ -82,8 +82,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * the group, of some bytes for each shard. With {@link #accumulate} all batches of a step are in
    * memory. There are at least as many shards as ranks.
    *
-   * @param loader opens the loader of a rank, which is closed at the end. If ranks come and go it
-   *     is called when the number of ranks or the rank changes, after the loader before has been
+   * @param loader opens the loader of a rank, which is closed at the end. If the ranks are elastic
+   *     it is called when the number of ranks or the rank changes, after the loader before has been
    *     closed. Its plan or dataset is the same but for the part, and with indices the epochs of
    *     all ranks have equally many batches
    * @return this builder
@@ -99,13 +99,13 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    *
    * @param loader of this rank; borrowed
    * @return this builder
-   * @throws IllegalArgumentException if ranks come and go
+   * @throws IllegalArgumentException if ranks are elastic
    */
   public TrainingLoopBuilder<M> loader(DataLoader loader) {
     requireNonNull(loader, "loader");
     if (!ranks.areFixed()) {
       throw new IllegalArgumentException(
-          "ranks that come and go need a function that opens the loader of a part");
+          "elastic ranks need a function that opens the loader of a part");
     }
     data = Once.set("loader", data, LoopData.borrowed(loader));
     return this;

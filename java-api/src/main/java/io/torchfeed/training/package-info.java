@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One training loop for a process alone, a group of ranks, ranks that come and go, and the ranks of
- * Spark: it keeps epochs, steps, the position in the data and checkpoints.
+ * One training loop for a process alone, a group of ranks, elastic ranks, and the ranks of Spark:
+ * it keeps epochs, steps, the position in the data and checkpoints.
  *
  * <p>{@link io.torchfeed.training.TrainingLoop} is that loop, {@link io.torchfeed.training.Ranks}
  * where its ranks come from. A loop of your own needs neither: it takes the batches of a {@link

@@ -25,7 +25,7 @@ public interface EpochBatches extends AutoCloseable {
   /** Returns the number of the epoch. */
   long epoch();
 
-  /** Goes to the next step. Returns false at the end of the epoch, on all ranks alike. */
+  /** Goes to the next step. Returns false at the end of the epoch, on all ranks. */
   boolean nextStep();
 
   /**
@@ -37,9 +37,7 @@ public interface EpochBatches extends AutoCloseable {
   /** Returns the next batch of this step; there must be one. */
   Batch next();
 
-  /**
-   * Returns whether another rank has a batch for this step and one has none, on all ranks alike.
-   */
+  /** Returns whether another rank has a batch for this step and one has none, on all ranks. */
   boolean isUneven();
 
   /** Returns whether no step follows, if that is known without the other ranks. */

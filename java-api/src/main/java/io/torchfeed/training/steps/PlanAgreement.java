@@ -10,11 +10,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
 
 /**
- * The comparison of the ranks' plans in a world: a rank that differs from rank 0, which has come
- * furthest, fails with the difference, and the others continue without it.
+ * The comparison of the ranks' plans in a generation: a rank that differs from rank 0, which has
+ * come furthest, fails with the difference, and the others continue without it.
  */
 public final class PlanAgreement {
-  /** Another rank than this one differs from rank 0: it leaves, and so ends this world. */
+  /** Another rank than this one differs from rank 0: it leaves, and so ends this generation. */
   public static final class OthersDifferException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -23,7 +23,9 @@ public final class PlanAgreement {
     }
   }
 
-  /** This rank differs from rank 0, or all have the wrong parts; also if the world ends for it. */
+  /**
+   * This rank differs from rank 0, or all have the wrong parts; also if the generation ends for it.
+   */
   public static final class ThisDiffersException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
@@ -36,7 +38,7 @@ public final class PlanAgreement {
 
   private PlanAgreement() {}
 
-  /** Returns numbers, and behind them the options that all ranks have alike. */
+  /** Returns numbers, and behind them the options that all ranks share. */
   public static long[] withOptions(long[] numbers, long epochs, int accumulate, long seed) {
     long[] options = {epochs, accumulate, seed};
     return LongStream.concat(Arrays.stream(numbers), Arrays.stream(options)).toArray();

@@ -20,8 +20,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The training of {@code --elastic}: the launcher and, in processes of their own, ranks that come
- * and go.
+ * The training of {@code --elastic}: the launcher and, in processes of their own, elastic ranks.
  */
 final class ElasticRun {
   /** The steps from one checkpoint to the next. */
