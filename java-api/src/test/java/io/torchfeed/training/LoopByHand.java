@@ -2,7 +2,6 @@
 package io.torchfeed.training;
 
 import io.torchfeed.amp.GradScaler;
-import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
@@ -71,8 +70,10 @@ record LoopByHand(Program program, int ranks) {
 
   private long steps(DataLoader loader, int epoch) {
     long count = 0;
-    for (Batch batch : loader.epoch(epoch)) {
-      count++;
+    try (Batches counted = loader.epoch(epoch)) {
+      for (; counted.hasNext(); count++) {
+        counted.next();
+      }
     }
     return (count + program.accumulate() - 1) / program.accumulate();
   }
