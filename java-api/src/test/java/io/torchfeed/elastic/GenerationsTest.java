@@ -127,10 +127,10 @@ class GenerationsTest {
   @Test
   void anotherNumberOfRanksIsRefused() throws Exception {
     train(2);
-    assertThatThrownBy(() -> again("1", 2))
+    assertThatThrownBy(() -> again("1", 1)) // one of several might wait for a refused one
         .isInstanceOf(ExecutionException.class)
         .cause()
-        .hasMessage("generation 1.1 had 3 ranks, got 2 to run it again");
+        .hasMessage("generation 1.1 had 3 ranks, got 1 to run it again");
   }
 
   @Test
