@@ -49,6 +49,7 @@ final class ImageCommand {
   private static int pack(Path root, Path file, PrintStream out) {
     ImageList list = ImageList.of(root);
     ImageRecords.write(list, file, progress(list.size(), out));
+    list.leftOut().forEach(line -> out.println("left out " + line));
     out.printf("wrote %d images of %d classes to %s%n", list.size(), list.classes().size(), file);
     return 0;
   }

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The other ranks cannot complete the operation, so the group has been aborted, as by {@link
  * ProcessGroup#abort}: theirs throw {@link PeerLostException}, and later ones of this rank {@link
  * IllegalStateException}. Only while the ranks of a {@linkplain ProcessGroup#subgroup sub-group}
- * meet, the group around stays as it is.
+ * meet, or while the thread waits for a value of the {@linkplain ProcessGroup#store store}, the
+ * group stays as it is; one that forms does not come about.
  */
 public final class CollectiveInterruptedException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
@@ -32,15 +33,26 @@ public final class CollectiveInterruptedException extends IllegalStateException 
         cause);
   }
 
-  private CollectiveInterruptedException(Throwable cause) {
-    super(
-        "the thread was interrupted while the ranks of a sub-group met; it was not formed, and"
-            + " ProcessGroup is as before",
-        cause);
+  private CollectiveInterruptedException(Throwable cause, String message) {
+    super(message, cause);
   }
 
   /** Returns the exception for the wait for the ranks of a sub-group. */
   static CollectiveInterruptedException ofSubgroup(Throwable cause) {
-    return new CollectiveInterruptedException(cause);
+    return new CollectiveInterruptedException(
+        cause,
+        "the thread was interrupted while the ranks of a sub-group met; it was not formed, and"
+            + " ProcessGroup is as before");
+  }
+
+  /**
+   * Returns the exception for a wait outside of operations: of a group that forms, or of its store.
+   *
+   * @param cause the interrupt
+   * @return the exception
+   */
+  public static CollectiveInterruptedException ofWait(InterruptedException cause) {
+    return new CollectiveInterruptedException(
+        cause, "the thread was interrupted while it waited for the other ranks");
   }
 }

@@ -42,7 +42,8 @@ import java.util.stream.IntStream;
  * the process of rank 0 of the group that was joined, which may have another number in a sub-group.
  * The exception names no rank if that process is not in the sub-group, or if torchrun's agent
  * serves the store. Every method throws {@link IllegalStateException} if the group is closed or
- * aborted, or the thread is interrupted, also while it waits.
+ * aborted, and {@link CollectiveInterruptedException} if the thread is interrupted, also while it
+ * waits.
  */
 public final class KeyValueStore {
   private static final long MAX_PAUSE_MILLIS = 10;
@@ -125,7 +126,7 @@ public final class KeyValueStore {
    * @param timeout how long to wait; zero or less: not at all
    * @return a new array
    * @throws PeerLostException if no rank has set it within the timeout
-   * @throws IllegalStateException also if the thread is interrupted while it waits
+   * @throws CollectiveInterruptedException if the thread is interrupted while it waits
    */
   public byte[] get(String key, Duration timeout) {
     String name = name(key);
@@ -155,7 +156,7 @@ public final class KeyValueStore {
    * @param timeout how long to wait; zero or less: not at all
    * @return the value, decoded as UTF-8
    * @throws PeerLostException if no rank has set it within the timeout
-   * @throws IllegalStateException also if the thread is interrupted while it waits
+   * @throws CollectiveInterruptedException if the thread is interrupted while it waits
    */
   public String getString(String key, Duration timeout) {
     return new String(get(key, timeout), StandardCharsets.UTF_8);
@@ -168,7 +169,7 @@ public final class KeyValueStore {
    * @param timeout how long to wait; zero or less: not at all
    * @return whether all have values
    * @throws IllegalArgumentException if there is no key, or there are more
-   * @throws IllegalStateException also if the thread is interrupted while it waits
+   * @throws CollectiveInterruptedException if the thread is interrupted while it waits
    */
   public boolean await(Collection<String> keys, Duration timeout) {
     requireNonNull(keys, "keys");

@@ -84,6 +84,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws IllegalStateException if another process already has this rank or the master's port,
    *     another job or program has that port, or a rank cannot use its device
    * @throws PeerLostException if not all ranks join within the timeout
+   * @throws CollectiveInterruptedException if the thread is interrupted
    */
   public static ProcessGroup join(GroupOptions options) {
     return join(System.getenv(), options);
@@ -105,6 +106,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
    * @throws IllegalStateException if another process already has this rank or the master's port,
    *     another group or program has that port, or a rank cannot use its device
    * @throws PeerLostException if not all ranks join within the timeout
+   * @throws CollectiveInterruptedException if the thread is interrupted
    */
   public static ProcessGroup join(Master master, Part part, GroupOptions options) {
     return joined(GroupJoin.at(master, part, options));

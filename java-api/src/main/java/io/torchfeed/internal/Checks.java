@@ -82,6 +82,16 @@ public final class Checks {
     return text.getBytes(UTF_8);
   }
 
+  /** Returns a number of bytes as the length of an array. */
+  public static int requireArrayLength(String name, long bytes) {
+    if (bytes > IndexList.MAX_SIZE) {
+      throw new IllegalArgumentException(
+          "%s must have at most %d bytes, which fit into a Java array, got %d"
+              .formatted(name, IndexList.MAX_SIZE, bytes));
+    }
+    return (int) bytes;
+  }
+
   /** Returns a copy of a list without nulls; the exception names the list and the place. */
   public static <T> List<T> copyOf(String name, Collection<? extends T> values) {
     int place = 0;

@@ -2,6 +2,7 @@
 package io.torchfeed.distributed;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -179,6 +180,15 @@ class KeyValueStoreTest {
     store.set("key", "value");
     assertThat(store.getString("key", FOREVER)).isEqualTo("value");
     assertThat(store.await(List.of("key"), FOREVER)).isTrue();
+  }
+
+  @Test
+  void anInterruptedWaitHasATypeOfItsOwn() {
+    Thread.currentThread().interrupt();
+    assertThatExceptionOfType(CollectiveInterruptedException.class)
+        .isThrownBy(() -> store.get("nobody's", MINUTE))
+        .withMessage("the thread was interrupted while it waited for the other ranks");
+    assertThat(Thread.interrupted()).isTrue();
   }
 
   @Test

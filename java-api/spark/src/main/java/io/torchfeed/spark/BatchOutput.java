@@ -31,8 +31,8 @@ record BatchOutput(RowColumn column, ByteBuffer bytes) {
           "the model must return %d rows of %s, got %d elements of %s"
               .formatted(rows, column, tensor.numel(), dtype));
     }
+    byte[] bytes = new byte[column.batchBytes(rows)];
     Tensor dense = tensor.cpu().contiguous();
-    byte[] bytes = new byte[Math.toIntExact(elements * dtype.bytes())];
     new BytePointer(dense.data_ptr()).get(bytes);
     return new BatchOutput(column, ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder()));
   }

@@ -44,10 +44,7 @@ final class ModelRows implements Iterator<Row>, AutoCloseable {
     forward = model.open();
     columns =
         model.inputs().stream()
-            .map(
-                column ->
-                    ByteBuffer.allocateDirect(
-                        Math.toIntExact(column.row().bytes() * model.batchSize())))
+            .map(column -> ByteBuffer.allocateDirect(column.batchBytes(model.batchSize())))
             .toArray(ByteBuffer[]::new);
   }
 

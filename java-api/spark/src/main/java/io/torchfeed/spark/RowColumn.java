@@ -4,6 +4,7 @@ package io.torchfeed.spark;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.image.ImagePlan;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.Serializable;
@@ -140,5 +141,16 @@ public final class RowColumn implements Serializable {
   @Override
   public String toString() {
     return name + " " + dtype.name().toLowerCase(Locale.ROOT) + " " + Arrays.toString(shape);
+  }
+
+  /**
+   * Returns the bytes of some rows, for an array or a buffer.
+   *
+   * @throws IllegalArgumentException if they are too many for one
+   */
+  int batchBytes(int rows) {
+    return Checks.requireArrayLength(
+        "%d rows of column %s, the batch size of the model,".formatted(rows, name),
+        row().bytes() * rows);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.loader;
 
+import io.torchfeed.internal.Checks;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -48,14 +49,14 @@ final class PackedFiles {
               + " %s %s"
                   .formatted(offsets.scalar_type(), Arrays.toString(offsets.sizes().vec().get())));
     }
-    long[] bounds = new long[Math.toIntExact(offsets.numel())];
+    long[] bounds = new long[Checks.requireArrayLength("offsets", offsets.numel())];
     new LongPointer(offsets.data_ptr_long()).get(bounds);
     BytePointer all = new BytePointer(bytes.data_ptr());
     long size = bytes.numel();
     List<byte[]> files = new ArrayList<>();
     for (int i = 1; i < bounds.length; i++) {
       requireInside(bounds[i - 1], bounds[i], size);
-      byte[] file = new byte[Math.toIntExact(bounds[i] - bounds[i - 1])];
+      byte[] file = new byte[Checks.requireArrayLength("a sample", bounds[i] - bounds[i - 1])];
       all.position(bounds[i - 1]).get(file);
       files.add(file);
     }

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.Quotes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
@@ -19,6 +20,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Image files and the number of the class of each: of one folder per class, {@code
@@ -38,7 +40,7 @@ import java.util.stream.Stream;
  * ends in {@code .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff} or {@code .webp}, ignoring case. Left
  * out are links without a target, special files, and hidden folders of the root such as {@code
  * .ipynb_checkpoints}, whose names begin with a dot: torchvision counts them, the latter as
- * classes.
+ * classes. {@link #leftOut} lists all that is no image of a class.
  *
  * <p>The folders are read once, when the list is made. Immutable and thread-safe.
  */
@@ -49,8 +51,11 @@ public final class ImageList {
   private final List<String> classes;
   private final List<Path> files;
   private final int[] labels;
+  private final List<String> leftOut;
 
-  private ImageList(List<String> classes, List<Path> files, List<Integer> labels) {
+  private ImageList(
+      List<String> classes, List<Path> files, List<Integer> labels, List<String> leftOut) {
+    this.leftOut = leftOut;
     this.classes = classes;
     this.files = files;
     this.labels = labels.stream().mapToInt(Integer::intValue).toArray();
@@ -108,17 +113,18 @@ public final class ImageList {
                 .formatted(names.size() - 1, names.size(), labels[i], all.get(i)));
       }
     }
-    return new ImageList(names, all, Arrays.stream(labels).boxed().toList());
+    return new ImageList(names, all, Arrays.stream(labels).boxed().toList(), List.of());
   }
 
   private static ImageList of(Path root, boolean mayBeEmpty) {
     requireNonNull(root, "root");
     List<Path> files = new ArrayList<>();
     List<Integer> labels = new ArrayList<>();
+    List<String> leftOut = new ArrayList<>();
     try {
-      List<Path> classes = classes(root);
+      List<Path> classes = classes(root, leftOut);
       for (int label = 0; label < classes.size(); label++) {
-        List<Path> images = images(classes.get(label));
+        List<Path> images = images(classes.get(label), leftOut);
         if (images.isEmpty() && !mayBeEmpty) {
           throw new IllegalArgumentException(
               ("each class must have an image, got none in %s; add files whose names end in .%s to it,"
@@ -134,7 +140,7 @@ public final class ImageList {
         throw new IllegalArgumentException("a class must have an image, got none in " + root);
       }
       List<String> names = classes.stream().map(ImageList::name).toList();
-      return new ImageList(names, List.copyOf(files), labels);
+      return new ImageList(names, List.copyOf(files), labels, List.copyOf(leftOut));
     } catch (IOException e) {
       Object folder = e instanceof FileSystemException at ? at.getFile() : root;
       throw new UncheckedIOException("cannot read %s: %s".formatted(folder, Failures.reason(e)), e);
@@ -145,7 +151,7 @@ public final class ImageList {
    * Returns the folders of the classes, ordered by the bytes of their names: the same order in
    * every locale.
    */
-  private static List<Path> classes(Path root) throws IOException {
+  private static List<Path> classes(Path root, List<String> leftOut) throws IOException {
     if (!Files.exists(root)) {
       throw new NoSuchFileException(root.toString());
     }
@@ -153,11 +159,15 @@ public final class ImageList {
       throw new NotDirectoryException(root.toString());
     }
     try (Stream<Path> entries = Files.list(root)) {
-      List<Path> classes =
-          entries
-              .filter(entry -> Files.isDirectory(entry) && !name(entry).startsWith("."))
-              .sorted()
-              .toList();
+      List<Path> classes = new ArrayList<>();
+      for (Path entry : entries.sorted().toList()) {
+        boolean isHidden = name(entry).startsWith(".");
+        if (Files.isDirectory(entry) && !isHidden) {
+          classes.add(entry);
+        } else {
+          leftOut.add(line(entry, isHidden ? "hidden" : "in no folder of a class"));
+        }
+      }
       if (classes.isEmpty()) {
         throw new IllegalArgumentException(
             "a folder for each class is needed, got none in %s; put the images of a class into %s"
@@ -167,24 +177,42 @@ public final class ImageList {
     }
   }
 
-  private static List<Path> images(Path folder) throws IOException {
+  private static List<Path> images(Path folder, List<String> leftOut) throws IOException {
     try (Stream<Path> entries = Files.walk(folder, FileVisitOption.FOLLOW_LINKS)) {
-      return entries
-          .filter(ImageList::isImage)
+      List<Path> images = new ArrayList<>();
+      entries
+          .filter(path -> !Files.isDirectory(path))
           .sorted(
               Comparator.comparing((Path path) -> requireNonNull(path.getParent(), "a folder"))
                   .thenComparing(Path::getFileName))
-          .toList();
+          .forEach(
+              path -> {
+                String problem = problem(path);
+                if (problem == null) {
+                  images.add(path);
+                } else {
+                  leftOut.add(line(path, problem));
+                }
+              });
+      return images;
     } catch (UncheckedIOException e) {
       throw e.getCause();
     }
   }
 
-  private static boolean isImage(Path path) {
+  /** Returns why a file is no image of the list; null if it is one. */
+  private static @Nullable String problem(Path path) {
     String name = name(path).toLowerCase(Locale.ROOT);
-    return EXTENSIONS.contains(name.substring(name.lastIndexOf('.') + 1))
-        && name.indexOf('.') >= 0
-        && Files.isRegularFile(path);
+    if (name.indexOf('.') < 0 || !EXTENSIONS.contains(name.substring(name.lastIndexOf('.') + 1))) {
+      return "its name does not end as that of an image";
+    }
+    return Files.isRegularFile(path)
+        ? null
+        : Files.exists(path) ? "not a regular file" : "a link without a target";
+  }
+
+  private static String line(Path path, String problem) {
+    return "%s: %s".formatted(Quotes.printable(path.toString()), problem);
   }
 
   private static String name(Path path) {
@@ -208,6 +236,18 @@ public final class ImageList {
    */
   public List<Path> files() {
     return files;
+  }
+
+  /**
+   * Returns the files and folders that are no images of a class, of which no sample is made: a text
+   * among the images, a GIF, a hidden folder. An image that cannot be decoded is not among them,
+   * since nothing is decoded; {@link ImageRecords#write} returns these.
+   *
+   * @return the path and the reason of each, a line each, those beside the folders of the classes
+   *     first; an unmodifiable list, empty for a list of given files
+   */
+  public List<String> leftOut() {
+    return leftOut;
   }
 
   /**

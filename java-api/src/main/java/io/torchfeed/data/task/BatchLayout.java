@@ -140,17 +140,25 @@ public final class BatchLayout {
         given[i] = new Tensor(views[i]); // the transform may close its arguments
       }
       Tensor[] made = change.apply(given, random);
-      for (int i = 0; i < made.length; i++) {
-        if (made[i] == null || made[i].isNull() || !made[i].defined()) {
-          throw new IllegalStateException("the batch transform returned no tensor " + i);
-        }
-      }
+      requireTensors(made);
       return Arrays.stream(made)
           .map(tensor -> NativeHandle.outsideOfScopes(() -> new Tensor(tensor)))
           .toArray(Tensor[]::new);
     } finally {
       for (Tensor view : views) {
         view.close();
+      }
+    }
+  }
+
+  private static void requireTensors(@Nullable Tensor @Nullable [] made) {
+    if (made == null) {
+      throw new IllegalStateException("the batch transform returned null instead of tensors");
+    }
+    for (int i = 0; i < made.length; i++) {
+      Tensor tensor = made[i];
+      if (tensor == null || tensor.isNull() || !tensor.defined()) {
+        throw new IllegalStateException("the batch transform returned no tensor " + i);
       }
     }
   }

@@ -6,6 +6,7 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.distributed.CollectiveInterruptedException;
 import io.torchfeed.distributed.PeerLostException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -274,7 +275,7 @@ public final class Rendezvous {
       Thread.sleep(millis);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while waiting for the other ranks", e);
+      throw CollectiveInterruptedException.ofWait(e);
     }
   }
 }

@@ -3,6 +3,7 @@ package io.torchfeed.distributed.rendezvous;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.distributed.CollectiveInterruptedException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -80,8 +81,8 @@ public final class TimeLimitedCall<T> {
    * Runs the call and waits for its result. A runtime exception thrown by the call is rethrown.
    *
    * @throws TimeoutException if the call takes longer than the limit
-   * @throws IllegalStateException if the waiting thread is interrupted, or the call throws anything
-   *     else, which is then the cause
+   * @throws CollectiveInterruptedException if the waiting thread is interrupted
+   * @throws IllegalStateException if the call throws anything else, which is then the cause
    */
   T await(Duration limit) throws TimeoutException {
     return await(limit, () -> {});
@@ -107,7 +108,7 @@ public final class TimeLimitedCall<T> {
     } catch (InterruptedException e) {
       abandon();
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted in " + threadName, e);
+      throw CollectiveInterruptedException.ofWait(e);
     }
   }
 

@@ -51,20 +51,26 @@ record ModuleTensors(List<String> names, TensorVector tensors) {
   /** Returns the names of the parameters of sparse embeddings: their gradients are sparse. */
   static List<String> sparse(Module module) {
     List<String> names = new ArrayList<>();
+    if (isSparse(module)) {
+      names.add("weight");
+    }
+    // Without the module itself, which libtorch refuses to name if the presets made it by new.
     StringSharedModuleDictItemVector modules =
-        module.named_modules("", /* include_self= */ true).items();
+        module.named_modules("", /* include_self= */ false).items();
     for (long i = 0; i < modules.size(); i++) {
       StringSharedModuleDictItem item = modules.get(i);
-      EmbeddingImpl embedding = item.value().asEmbedding();
-      EmbeddingBagImpl bag = item.value().asEmbeddingBag();
-      if ((embedding != null && embedding.options().sparse().get())
-          || (bag != null && bag.options().sparse().get())) {
-        // The presets return null for the empty name of the module itself.
-        String path = item.key() == null ? "" : item.key().getString();
-        names.add(path.isEmpty() ? "weight" : path + ".weight");
+      if (isSparse(item.value())) {
+        names.add(item.key().getString() + ".weight");
       }
     }
     return names;
+  }
+
+  private static boolean isSparse(Module module) {
+    EmbeddingImpl embedding = module.asEmbedding();
+    EmbeddingBagImpl bag = module.asEmbeddingBag();
+    return (embedding != null && embedding.options().sparse().get())
+        || (bag != null && bag.options().sparse().get());
   }
 
   /** Returns the buffers that have values, under the names that they have in states. */

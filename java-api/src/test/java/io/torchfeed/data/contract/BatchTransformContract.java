@@ -3,6 +3,7 @@ package io.torchfeed.data.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.data.BatchTransform;
 import io.torchfeed.data.RowData;
@@ -89,6 +90,16 @@ abstract class BatchTransformContract {
       }
       assertThat(loader.stats().rows()).isEqualTo(8 * SIZE);
       assertThat(loader.stats().bytes()).isPositive().isLessThan(8 * 3 * Long.BYTES);
+    }
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a transform of another language may return null
+  void aTransformThatReturnsNullIsNamed() {
+    try (DataLoader loader = over(2, (tensors, random) -> null).build();
+        Batches batches = loader.epoch(0)) {
+      assertThatThrownBy(batches::next)
+          .hasMessageContaining("the batch transform returned null instead of tensors");
     }
   }
 

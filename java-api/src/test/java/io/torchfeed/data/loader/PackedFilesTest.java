@@ -51,6 +51,18 @@ class PackedFilesTest {
     }
   }
 
+  @Test
+  void aSampleThatFitsNoArrayIsRefused() {
+    try (PointerScope scope = new PointerScope()) {
+      Tensor many = bytes(1).expand(1L << 31); // one byte of memory
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> PackedFiles.of(many, torch.tensor(0L, 1L << 31)))
+          .withMessage(
+              "a sample must have at most 2147483639 bytes, which fit into a Java array,"
+                  + " got 2147483648");
+    }
+  }
+
   /** A dataset of encoded files of {@code index % 3} bytes. */
   private static final class Files implements Dataset {
     @Override

@@ -100,7 +100,7 @@ class ImageFolderTest {
   void aPlanDecodesByContentAndRefusesOtherFormats() throws IOException {
     write("cat/1.png", BufferedImage.TYPE_INT_RGB, 1, 2, RED, BLUE);
     Files.copy(path("cat/1.png"), path("cat/2.jpg")); // as a file of ImageNet
-    Files.writeString(path("dog/1.bmp"), "<html>");
+    Files.writeString(path("dog/1.bmp"), "<svg>");
     write("dog/2.png", BufferedImage.TYPE_INT_ARGB, 1, 2, RED & 0xffffff, BLUE);
     ImageFolder folder = ImageFolder.open(root, ImagePlan.builder().resize(1, 2).build());
     try (DataLoader loader = DataLoader.over(folder).batchSize(2).build();
@@ -325,6 +325,24 @@ class ImageFolderTest {
     ImageList list = ImageList.withEmptyClasses(root);
     assertThat(list.classes()).containsExactly("cat", "cow", "dog");
     assertThat(list.labels()).containsExactly(0, 2);
+  }
+
+  @Test
+  void filesThatAreNoImagesAreListedWithTheReason() throws IOException {
+    Files.createFile(path("cat/1.jpg"));
+    for (String name :
+        new String[] {"cat/b/notes", "cat/animated.gif", ".git/x.jpg", "loose.jpg"}) {
+      Files.createFile(path(name));
+    }
+    Files.createSymbolicLink(path("cat/2.jpg"), root.resolve("none"));
+    assertThat(ImageList.of(root).leftOut())
+        .containsExactly(
+            root.resolve(".git") + ": hidden",
+            root.resolve("loose.jpg") + ": in no folder of a class",
+            root.resolve("cat/2.jpg") + ": a link without a target",
+            root.resolve("cat/animated.gif") + ": its name does not end as that of an image",
+            root.resolve("cat/b/notes") + ": its name does not end as that of an image");
+    assertThat(ImageList.of(List.of("a"), List.of(root), new int[1]).leftOut()).isEmpty();
   }
 
   @Test

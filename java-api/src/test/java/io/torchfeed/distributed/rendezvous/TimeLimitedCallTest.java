@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.distributed.CollectiveInterruptedException;
 import io.torchfeed.testing.ThreadStop;
 import java.io.IOException;
 import java.time.Duration;
@@ -102,9 +103,9 @@ class TimeLimitedCallTest {
   @Test
   void anInterruptedCallerGivesUp() throws Exception {
     Thread.currentThread().interrupt();
-    assertThatIllegalStateException()
+    assertThatExceptionOfType(CollectiveInterruptedException.class)
         .isThrownBy(() -> await(() -> block(new CountDownLatch(1)), LONG))
-        .withMessage("interrupted in a call");
+        .withMessage("the thread was interrupted while it waited for the other ranks");
     assertThat(Thread.interrupted()).isTrue();
     assertThat(undone.take()).isEqualTo("late");
   }
