@@ -35,8 +35,8 @@
  *       of their parents alive, so the order of closing does not matter. Native memory is freed by
  *       its last user.
  *   <li><b>Observability</b>: {@link io.torchfeed.data.loader.DataLoader#stats} identifies the
- *       bottleneck of an epoch; JDK Flight Recorder receives an event for each wait, gather, sample
- *       and transfer.
+ *       bottleneck of an epoch; JDK Flight Recorder receives an event for each wait, gather,
+ *       sample, transfer and collective operation.
  *   <li><b>Errors</b>: {@link IllegalArgumentException} for an invalid value, as soon as it is
  *       passed; {@link IllegalStateException} for a call in the wrong state, including use after
  *       close; otherwise a typed exception of the package. Messages name the rule, the value and

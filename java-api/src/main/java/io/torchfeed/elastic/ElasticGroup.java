@@ -73,8 +73,8 @@ public final class ElasticGroup implements AutoCloseable {
    *
    * @param membership this process's place in the job; borrowed
    * @param options of the group, the same on all ranks
-   * @param reason why this rank has left the last generation in the middle of a step; empty after
-   *     {@link Membership#commit} returned true, and in the first
+   * @param reason why this rank left the previous generation in mid-step; empty if {@link
+   *     Membership#commit} returned true, and on the first call
    * @return the group, connected to all ranks, which the caller closes; empty if the job has been
    *     completed
    * @throws io.torchfeed.distributed.membership.MembershipEndedException if this process can no
