@@ -122,7 +122,7 @@ final class LaunchCommand {
       elastic = ranks.withSecret(secret);
     }
     if (elastic != null) {
-      builder.ranks(elastic);
+      builder.elasticRanks(elastic);
       builder.events(event -> err.printf("generation %d: %s%n", event.generation(), event.text()));
     }
     builder.mainClass(rest.removeFirst());

@@ -218,7 +218,7 @@ class GuideTest {
   @Test
   void theEpochIsAnArgument() {
     // guide: distributed
-    Sampler sampler = PythonDistributedSampler.of(10, new Part(2, 0)).withSeed(7); // rank 0 of 2
+    Sampler sampler = PythonDistributedSampler.of(10, Part.rank(0).of(2)).withSeed(7);
     LongStream third = sampler.indices(2); // set_epoch(2)
     // guide: end
     assertThat(third).hasSize(5).doesNotHaveDuplicates();
@@ -230,7 +230,7 @@ class GuideTest {
     // guide: weighted
     double[] weights = {0.1, 0.9, 0.4, 0.7, 3.0, 0.6};
     Sampler python = WeightedRandomSampler.of(weights, 8, true, 42);
-    Sampler ofRankZero = StridedSampler.of(WeightedSampler.of(weights, 8, 42), new Part(2, 0));
+    Sampler ofRankZero = StridedSampler.of(WeightedSampler.of(weights, 8, 42), Part.rank(0).of(2));
     // guide: end
     assertThat(python.indices(0)).hasSize(8).allMatch(index -> index < weights.length);
     assertThat(ofRankZero.indices(0)).hasSize(4).allMatch(index -> index < weights.length);
@@ -269,7 +269,7 @@ class GuideTest {
 
     try (DataLoader loader =
             DataLoader.over(new Counters(4, 5)) // shards 0 and 2: rank 0 of 2
-                .part(new Part(2, 0))
+                .part(Part.rank(0).of(2))
                 .batchSize(3)
                 .workers(2)
                 .build();

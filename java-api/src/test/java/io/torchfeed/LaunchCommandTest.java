@@ -158,7 +158,7 @@ class LaunchCommandTest {
         "--ranks 2:1 Main | ranks must be 1 <= minRanks <= maxRanks, got 2 and 1",
         "--ranks 2 --ranks 3 Main | ranks was already set to 2",
         "--ranks 2 | the class to run is missing",
-        "--ranks 1 --spares 1 Main | spares is an option of ranks(min, max)",
+        "--ranks 1 --spares 1 Main | spares is an option of elasticRanks(min, max)",
         "--restarts 3 Main | --restarts must be N/SECONDS, got '3'",
         "--restarts 3/x Main | --restarts must have a number of seconds, got 'x'",
         "--listen 1234 Main | --listen must be HOST:PORT, got '1234'",

@@ -16,7 +16,7 @@
  * List<RowSpec> columns = List.of(RowSpec.of(DType.INT64), RowSpec.of(DType.FLOAT32, 2));
  * StreamDataset rows =
  *     lines.shuffled(1000, 42).encode(TextRows.separatedBy(",", columns));
- * try (DataLoader loader = DataLoader.over(rows).part(new Part(2, 0)).batchSize(64).build();
+ * try (DataLoader loader = DataLoader.over(rows).part(Part.rank(0).of(2)).batchSize(64).build();
  *     Batches batches = loader.epoch(0)) {
  *   for (Batch batch : batches) {
  *     train(batch.tensor(0), batch.tensor(1));

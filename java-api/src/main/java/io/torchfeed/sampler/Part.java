@@ -14,6 +14,24 @@ public record Part(int worldSize, int rank) {
   private static final Part WHOLE = new Part(1, 0);
 
   /**
+   * The number of a rank, whose world size follows: {@code Part.rank(0).of(2)}.
+   *
+   * @param number the rank of this process, at least 0
+   */
+  public record Rank(int number) {
+    /**
+     * Returns the part of the rank.
+     *
+     * @param worldSize the number of ranks, above that of the rank
+     * @return the part
+     * @throws IllegalArgumentException if there is no such rank
+     */
+    public Part of(int worldSize) {
+      return new Part(worldSize, number);
+    }
+  }
+
+  /**
    * Creates the part of a rank.
    *
    * @param worldSize the number of ranks, at least 1
@@ -22,6 +40,16 @@ public record Part(int worldSize, int rank) {
    */
   public Part {
     Checks.requireRank(worldSize, rank);
+  }
+
+  /**
+   * Begins the part of a rank, as in {@code Part.rank(0).of(2)}.
+   *
+   * @param rank the rank of this process, at least 0
+   * @return the rank, for its {@link Rank#of}
+   */
+  public static Rank rank(int rank) {
+    return new Rank(rank);
   }
 
   /**

@@ -8,7 +8,7 @@
  * end. A plan may be one rank's part of an order that all ranks share.
  *
  * <pre>{@code
- * Sampler sampler = ShuffledSampler.of(10, new Part(3, 0), 42); // rank 0 of 3
+ * Sampler sampler = ShuffledSampler.of(10, Part.rank(0).of(3), 42);
  * try (Cursor cursor = sampler.epoch(0)) {
  *   long[] indices = new long[4];
  *   int read = cursor.next(indices, 0, 4);

@@ -32,6 +32,12 @@ class PartTest {
   }
 
   @Test
+  void aRankIsFollowedByItsWorldSize() {
+    assertThat(Part.rank(2).of(4)).isEqualTo(new Part(4, 2));
+    assertThatIllegalArgumentException().isThrownBy(() -> Part.rank(4).of(4));
+  }
+
+  @Test
   void textNamesTheRankAndTheNumberOfRanks() {
     assertThat(new Part(4, 2)).hasToString("rank 2 of 4");
   }

@@ -114,7 +114,7 @@ public final class BalanceTable {
         return equal(
             costs,
             worldSize,
-            rank -> PythonDistributedSampler.of(costs.size(), new Part(worldSize, rank)));
+            rank -> PythonDistributedSampler.of(costs.size(), Part.rank(rank).of(worldSize)));
       }
     },
     BAGUA("Bagua") {
@@ -123,7 +123,7 @@ public final class BalanceTable {
         return equal(
             costs,
             worldSize,
-            rank -> BaguaLoadBalancingSampler.of(costs, new Part(worldSize, rank)));
+            rank -> BaguaLoadBalancingSampler.of(costs, Part.rank(rank).of(worldSize)));
       }
     },
     LARGEST_FIRST("LPT") {
@@ -154,7 +154,7 @@ public final class BalanceTable {
         LongSummaryStatistics all = LongStream.range(0, SAMPLES).map(costs::at).summaryStatistics();
         long budget = Math.max(all.getMax(), BATCH_SIZE * all.getSum() / SAMPLES);
         TokenBudgetBatchSampler rank0 =
-            TokenBudgetBatchSampler.of(costs, budget, new Part(worldSize, 0)).withSeed(SEED);
+            TokenBudgetBatchSampler.of(costs, budget, Part.rank(0).of(worldSize)).withSeed(SEED);
         return BalanceReport.over(costs, worldSize).batchSamplers(rank0::forRank);
       }
     };
@@ -172,7 +172,7 @@ public final class BalanceTable {
     }
 
     private static LoadBalancingDistributedSampler.Builder builder(Costs costs, int worldSize) {
-      return LoadBalancingDistributedSampler.builder(costs, new Part(worldSize, 0), BATCH_SIZE);
+      return LoadBalancingDistributedSampler.builder(costs, Part.rank(0).of(worldSize), BATCH_SIZE);
     }
 
     private static IntFunction<Sampler> balanced(LoadBalancingDistributedSampler.Builder builder) {

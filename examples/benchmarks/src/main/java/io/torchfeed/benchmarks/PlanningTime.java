@@ -55,7 +55,8 @@ public final class PlanningTime {
     return switch (name) {
       case "equal-counts" -> equalCounts(costs, StepGrouping.MIXED);
       case "bucketed" -> equalCounts(costs, StepGrouping.BUCKETED);
-      case "token-budget" -> TokenBudgetBatchSampler.of(costs, budget(costs), new Part(RANKS, 0));
+      case "token-budget" ->
+          TokenBudgetBatchSampler.of(costs, budget(costs), Part.rank(0).of(RANKS));
       default -> throw new IllegalArgumentException("unknown plan \"" + name + '"');
     };
   }
@@ -69,7 +70,7 @@ public final class PlanningTime {
 
   private static BatchSampler equalCounts(Costs costs, StepGrouping grouping) {
     return FixedSizeBatchSampler.of(
-        LoadBalancingDistributedSampler.builder(costs, new Part(RANKS, 0), BATCH)
+        LoadBalancingDistributedSampler.builder(costs, Part.rank(0).of(RANKS), BATCH)
             .grouping(grouping)
             .build(),
         BATCH);

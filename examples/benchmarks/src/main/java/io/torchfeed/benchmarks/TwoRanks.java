@@ -62,7 +62,7 @@ final class TwoRanks {
         rank -> {
           Master own = rank == 0 ? master : Master.at(HOST, master.port());
           GroupOptions options = GroupOptions.ofTimeout(Duration.ofMinutes(2));
-          try (ProcessGroup group = ProcessGroup.join(own, new Part(RANKS, rank), options)) {
+          try (ProcessGroup group = ProcessGroup.join(own, Part.rank(rank).of(RANKS), options)) {
             work.run(group);
           }
         });

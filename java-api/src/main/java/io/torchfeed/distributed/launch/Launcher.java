@@ -26,9 +26,9 @@ import java.util.OptionalLong;
  * Launcher.builder().ranks(2).mainClass(Train.class).arguments("--epochs", "3").build().run();
  * }</pre>
  *
- * <p>An elastic launch, by {@link LauncherBuilder#ranks(int, int)}, continues while ranks join and
- * leave. It runs the job's {@link io.torchfeed.distributed.membership.Coordinator} in this process,
- * and instead of a rank each process has the variables that {@link
+ * <p>An elastic launch, by {@link LauncherBuilder#elasticRanks(int, int)}, continues while ranks
+ * join and leave. It runs the job's {@link io.torchfeed.distributed.membership.Coordinator} in this
+ * process, and instead of a rank each process has the variables that {@link
  * io.torchfeed.distributed.membership.Membership#fromEnvironment} reads; {@code LOCAL_RANK} is its
  * number on this machine. A process that fails is replaced, as far as {@link
  * LauncherBuilder#restarts} allows; as is one that is stopped, or that the coordinator has lost, as

@@ -76,18 +76,18 @@ public final class LauncherBuilder {
    *     started, unless {@link #processes} says otherwise
    * @return this
    */
-  public LauncherBuilder ranks(int min, int max) {
-    return ranks(CoordinatorOptions.of(min, max));
+  public LauncherBuilder elasticRanks(int min, int max) {
+    return elasticRanks(CoordinatorOptions.of(min, max));
   }
 
   /**
-   * Makes the launch elastic, as {@link #ranks(int, int)} does, with limits of time and a secret.
+   * Makes the launch elastic, like {@link #elasticRanks(int, int)}, with time limits and a secret.
    *
    * @param options how many ranks there may be, and how long they are waited for; by default, the
    *     secret of the environment, or on one machine a random one
    * @return this
    */
-  public LauncherBuilder ranks(CoordinatorOptions options) {
+  public LauncherBuilder elasticRanks(CoordinatorOptions options) {
     Once.requireUnset("ranks", ranks);
     elastic = Once.set("ranks", elastic, requireNonNull(options, "options"));
     return this;
@@ -348,7 +348,7 @@ public final class LauncherBuilder {
    *
    * @return the launcher
    * @throws IllegalStateException if no main class was set, an option of elastic launches without
-   *     {@link #ranks(int, int)}, or a job of several machines without a secret
+   *     {@link #elasticRanks(int, int)}, or a job of several machines without a secret
    * @throws IllegalArgumentException if there are too many or too few processes for this machine
    */
   public Launcher build() {
@@ -390,7 +390,7 @@ public final class LauncherBuilder {
 
   private static void requireElastic(String option, @Nullable Object value) {
     if (value != null) {
-      throw new IllegalStateException(option + " is an option of ranks(min, max)");
+      throw new IllegalStateException(option + " is an option of elasticRanks(min, max)");
     }
   }
 

@@ -34,7 +34,7 @@ final class MembershipVariables {
     if (value == null || value.isBlank()) {
       throw new IllegalArgumentException(
           ("environment variable %s must be set, got %s; start the program with an elastic launch,"
-                  + " Launcher.builder().ranks(min, max), or connect with Membership.join")
+                  + " Launcher.builder().elasticRanks(min, max), or connect with Membership.join")
               .formatted(name, value == null ? "nothing" : "'" + value + "'"));
     }
     return value.strip();

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * batches of each step.
  *
  * <pre>{@code
- * BaguaLoadBalancingSampler samples = BaguaLoadBalancingSampler.of(lengths, new Part(2, 0));
+ * BaguaLoadBalancingSampler samples = BaguaLoadBalancingSampler.of(lengths, Part.rank(0).of(2));
  * BatchSampler batches = BaguaLoadBalancingBatchSampler.bySumOfCosts(samples, lengths, 16);
  * }</pre>
  *

@@ -27,7 +27,7 @@ import java.util.List;
  *
  * <pre>{@code
  * Sampler sampler =
- *     BaguaLoadBalancingSampler.of(costs, new Part(2, 0)).withLevel(0.5).withTail(Tail.DROP);
+ *     BaguaLoadBalancingSampler.of(costs, Part.rank(0).of(2)).withLevel(0.5).withTail(Tail.DROP);
  * }</pre>
  *
  * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with the low 32 bits of

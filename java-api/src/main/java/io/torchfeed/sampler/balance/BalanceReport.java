@@ -17,7 +17,7 @@ import java.util.function.IntFunction;
  * <pre>{@code
  * BalanceReport report =
  *     BalanceReport.over(costs, 8)
- *         .samplers(32, rank -> ShuffledSampler.of(costs.size(), new Part(8, rank), 42));
+ *         .samplers(32, rank -> ShuffledSampler.of(costs.size(), Part.rank(rank).of(8), 42));
  * System.out.println(report.table());
  * }</pre>
  *

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * Costs lengths = Costs.of(7, 8, 11, 4, 5, 2, 9, 10, 0, 6, 1, 3);
- * Part part = new Part(2, 0);
+ * Part part = Part.rank(0).of(2);
  * Sampler sampler =
  *     LoadBalancingDistributedSampler.builder(lengths, part, 2).jitter(0).seed(42).build();
  * try (Cursor cursor = sampler.epoch(0)) {

@@ -30,7 +30,7 @@ import java.util.List;
  *
  * <pre>{@code
  * Sampler sampler =
- *     PythonDistributedSampler.of(50_000, new Part(8, rank)).withSeed(42).withTail(Tail.DROP);
+ *     PythonDistributedSampler.of(50_000, Part.rank(rank).of(8)).withSeed(42).withTail(Tail.DROP);
  * }</pre>
  *
  * <p>Epoch e is a pass after {@code set_epoch(e)}: its generator is seeded with the low 32 bits of

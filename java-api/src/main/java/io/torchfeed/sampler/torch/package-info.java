@@ -9,7 +9,7 @@
  * boundaries equal theirs:
  *
  * <pre>{@code
- * Sampler sampler = DistributedRandomSampler.of(10, new Part(3, 0));
+ * Sampler sampler = DistributedRandomSampler.of(10, Part.rank(0).of(3));
  * try (Cursor cursor = sampler.epoch(0)) {
  *   long[] indices = new long[4];
  *   int read = cursor.next(indices, 0, 4); // 4: the indices 0, 2, 1, 5

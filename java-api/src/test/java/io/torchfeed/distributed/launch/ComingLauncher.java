@@ -12,7 +12,7 @@ public final class ComingLauncher {
   public static void main(String[] args) throws InterruptedException {
     CoordinatorOptions ranks = ElasticLaunchFixture.ranks(1, 2);
     Launcher.builder()
-        .ranks(args.length > 2 ? ranks.withSilence(Duration.parse(args[2])) : ranks)
+        .elasticRanks(args.length > 2 ? ranks.withSilence(Duration.parse(args[2])) : ranks)
         .mainClass(ComingRank.class)
         .jvmOptions(TestJvm.SHORT_LIVED.toArray(new String[0]))
         .jvmOptions("-Xshare:auto", "-Xmx64m")

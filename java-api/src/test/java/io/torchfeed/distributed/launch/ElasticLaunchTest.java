@@ -17,7 +17,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
 
   @Test
   void aKilledRankIsReplacedAndTheJobIsCompleted() throws Exception {
-    Future<?> launch = start(launcher().ranks(ranks(2, 2)));
+    Future<?> launch = start(launcher().elasticRanks(ranks(2, 2)));
     awaitRanks("p0.1", "p1.1");
     signal("KILL", pid(1, "p1.1"));
     awaitRanks("p0.1", "p1.2");
@@ -30,7 +30,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
   @Test
   void theFirstFailureIsQuotedWhenTheBudgetIsUsedUp() throws Exception {
     Future<?> launch =
-        start(launcher("p1.*=fail").ranks(ranks(2, 2)).restarts(2, Duration.ofMinutes(5)));
+        start(launcher("p1.*=fail").elasticRanks(ranks(2, 2)).restarts(2, Duration.ofMinutes(5)));
     LaunchException failure = failure(launch);
     assertThat(failure)
         .hasMessage(
@@ -45,7 +45,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
 
   @Test
   void aFailureNamesRankGenerationAndSignal() throws Exception {
-    Future<?> launch = start(launcher().ranks(ranks(1, 1)).restarts(0, MINUTE));
+    Future<?> launch = start(launcher().elasticRanks(ranks(1, 1)).restarts(0, MINUTE));
     awaitRanks("p0.1");
     signal("KILL", pid(1, "p0.1"));
     LaunchException failure = failure(launch);
@@ -60,7 +60,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
 
   @Test
   void ranksContinueWithFewerIfTheBudgetIsUsedUpAndEnoughAreLeft() throws Exception {
-    Future<?> launch = start(launcher().ranks(ranks(1, 2)).restarts(0, MINUTE));
+    Future<?> launch = start(launcher().elasticRanks(ranks(1, 2)).restarts(0, MINUTE));
     awaitRanks("p0.1", "p1.1");
     signal("KILL", pid(1, "p0.1"));
     awaitRanks("p1.1");
@@ -71,7 +71,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
 
   @Test
   void aRankThatLeavesAsPlannedIsNotReplaced() throws Exception {
-    Future<?> launch = start(launcher("p1.1=leave").ranks(ranks(1, 2)));
+    Future<?> launch = start(launcher("p1.1=leave").elasticRanks(ranks(1, 2)));
     awaitRanks("p0.1", "p1.1");
     awaitRanks("p0.1");
     complete();
@@ -84,7 +84,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
   @Test
   void programsThatExitBeforeTheTrainingIsCompleteAreNoSuccess() throws Exception {
     LaunchException failure =
-        failure(start(launcher("p.*=nothing").ranks(ranks(2, 2)).restarts(0, MINUTE)));
+        failure(start(launcher("p.*=nothing").elasticRanks(ranks(2, 2)).restarts(0, MINUTE)));
     assertThat(failure)
         .hasMessageMatching(
             "the job has failed: [01] of at least 2 processes are left; left before the training"
@@ -94,7 +94,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
 
   @Test
   void aStoppedRankIsKilledAndReplaced() throws Exception {
-    Future<?> launch = start(launcher().ranks(ranks(2, 2)).grace(Duration.ofMillis(200)));
+    Future<?> launch = start(launcher().elasticRanks(ranks(2, 2)).grace(Duration.ofMillis(200)));
     awaitRanks("p0.1", "p1.1");
     signal("STOP", pid(1, "p0.1"));
     awaitRanks("p1.1", "p0.2");
@@ -105,7 +105,10 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
   @Test
   void aRankThatIsStoppedAtTheEndIsKilledAndNamed() throws Exception {
     Future<?> launch =
-        start(launcher("p1.1=stop at the end").ranks(ranks(2, 2)).grace(Duration.ofMillis(200)));
+        start(
+            launcher("p1.1=stop at the end")
+                .elasticRanks(ranks(2, 2))
+                .grace(Duration.ofMillis(200)));
     awaitRanks("p0.1", "p1.1");
     complete();
     LaunchException failure = failure(launch);
@@ -118,7 +121,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
 
   @Test
   void aRankThatFailsAtTheEndIsNamedWhenTheOthersHaveExited() throws Exception {
-    Future<?> launch = start(launcher("p0.1=fail at the end").ranks(ranks(2, 2)));
+    Future<?> launch = start(launcher("p0.1=fail at the end").elasticRanks(ranks(2, 2)));
     awaitRanks("p0.1", "p1.1");
     complete();
     assertThat(failure(launch))
@@ -133,7 +136,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
         failure(
             start(
                 launcher("p.*=variables")
-                    .ranks(ranks(1, 1))
+                    .elasticRanks(ranks(1, 1))
                     .restarts(0, MINUTE)
                     .environment("RANK", "3")
                     .environment("WORLD_SIZE", "4")));

@@ -31,7 +31,7 @@ class ElasticOutputTest extends ElasticLaunchFixture {
 
   @Test
   void eachStartOfAProcessHasALogAndTheLauncherHasOne() throws Exception {
-    Future<?> launch = start(launcher().ranks(ranks(2, 2)).logs(logs()));
+    Future<?> launch = start(launcher().elasticRanks(ranks(2, 2)).logs(logs()));
     awaitRanks("p0.1", "p1.1");
     signal("KILL", pid(1, "p1.1"));
     awaitRanks("p0.1", "p1.2");
@@ -62,7 +62,7 @@ class ElasticOutputTest extends ElasticLaunchFixture {
     ByteArrayOutputStream shown = new ByteArrayOutputStream();
     System.setOut(new PrintStream(shown, true, StandardCharsets.UTF_8));
     try {
-      Future<?> launch = start(launcher().ranks(ranks(2, 2)).logs(logs()).shownRanks(1));
+      Future<?> launch = start(launcher().elasticRanks(ranks(2, 2)).logs(logs()).shownRanks(1));
       awaitRanks("p0.1", "p1.1");
       complete();
       launch.get();
@@ -95,7 +95,7 @@ class ElasticOutputTest extends ElasticLaunchFixture {
   @Test
   void optionsThatMakeNoSenseAreRefused() {
     assertThatThrownBy(() -> Launcher.builder().mainClass("a.B").spares(1).build())
-        .hasMessage("spares is an option of ranks(min, max)");
+        .hasMessage("spares is an option of elasticRanks(min, max)");
     assertThatThrownBy(() -> Launcher.builder().spares(-1))
         .hasMessage("spares must be at least 0, got -1");
     assertThatThrownBy(() -> Launcher.builder().processes(0))
@@ -113,15 +113,16 @@ class ElasticOutputTest extends ElasticLaunchFixture {
     assertThatThrownBy(() -> Launcher.builder().listen("a", 1).coordinator("b", 2))
         .hasMessage("the coordinator was already set to a:1");
     assertThatThrownBy(() -> Launcher.builder().job(" ")).hasMessage("job must not be blank");
-    assertThatThrownBy(() -> Launcher.builder().ranks(1).ranks(1, 2))
+    assertThatThrownBy(() -> Launcher.builder().ranks(1).elasticRanks(1, 2))
         .hasMessage("ranks was already set to 1");
-    assertThatThrownBy(() -> launcher().ranks(3, 4).processes(1).spares(1).build())
+    assertThatThrownBy(() -> launcher().elasticRanks(3, 4).processes(1).spares(1).build())
         .hasMessage("processes and spares must be in [3, 2147483647] together, got 2");
-    assertThatThrownBy(() -> launcher().ranks(1, 2).spares(Integer.MAX_VALUE).build())
+    assertThatThrownBy(() -> launcher().elasticRanks(1, 2).spares(Integer.MAX_VALUE).build())
         .hasMessage("processes and spares must be in [1, 2147483647] together, got 2147483649");
     assertThatThrownBy(() -> Launcher.builder().forwardSignals("HUP", "TERM"))
         .hasMessage("a forwarded signal must be one of [USR1, HUP], got 'TERM'");
-    assertThatThrownBy(() -> Launcher.builder().ranks(1, 2).listen("a", 1).mainClass("a.B").build())
+    assertThatThrownBy(
+            () -> Launcher.builder().elasticRanks(1, 2).listen("a", 1).mainClass("a.B").build())
         .hasMessage("job must be set, the same on all machines");
   }
 }

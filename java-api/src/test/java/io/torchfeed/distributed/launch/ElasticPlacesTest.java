@@ -33,7 +33,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
 
   @Test
   void aSpareTakesOverAndTheReplacementBecomesASpare() throws Exception {
-    Future<?> launch = start(launcher().ranks(ranks(2, 2)).spares(1));
+    Future<?> launch = start(launcher().elasticRanks(ranks(2, 2)).spares(1));
     CoordinatorEvent first = await(Kind.FORMED);
     assertThat(first.processes()).hasSize(2);
     awaitConnected(3);
@@ -59,9 +59,19 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void launchersOfTwoMachinesRunOneJob() throws Exception {
     int port = freePort();
     Future<?> first =
-        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(
+            launcher()
+                .elasticRanks(shared(2, 2))
+                .processes(1)
+                .listen("127.0.0.1", port)
+                .job("two"));
     Future<?> second =
-        start(silent().ranks(shared(1, 2)).processes(1).coordinator("127.0.0.1", port).job("two"));
+        start(
+            silent()
+                .elasticRanks(shared(1, 2))
+                .processes(1)
+                .coordinator("127.0.0.1", port)
+                .job("two"));
     List<String> ranks = await(Kind.FORMED).processes();
     assertThat(ranks).hasSize(2).allSatisfy(name -> assertThat(name).endsWith("-p0.1"));
     signal("KILL", pid(1, ranks.get(1)));
@@ -77,11 +87,16 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     BlockingQueue<CoordinatorEvent> elsewhere = new LinkedBlockingQueue<>();
     Path logs = folder.resolve("logs");
     Future<?> first =
-        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(
+            launcher()
+                .elasticRanks(shared(2, 2))
+                .processes(1)
+                .listen("127.0.0.1", port)
+                .job("two"));
     Future<?> second =
         start(
             silent()
-                .ranks(shared(1, 2))
+                .elasticRanks(shared(1, 2))
                 .processes(1)
                 .restarts(0, Duration.ofMinutes(1))
                 .coordinator("127.0.0.1", port)
@@ -117,11 +132,16 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void aProcessThatHangsWhenTheJobElsewhereIsCompleteIsEnded() throws Exception {
     int port = freePort();
     Future<?> first =
-        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(
+            launcher()
+                .elasticRanks(shared(2, 2))
+                .processes(1)
+                .listen("127.0.0.1", port)
+                .job("two"));
     Future<?> second =
         start(
             silent(".*p1.1=hang")
-                .ranks(shared(1, 2))
+                .elasticRanks(shared(1, 2))
                 .grace(Duration.ofSeconds(1))
                 .coordinator("127.0.0.1", port)
                 .job("two"));
@@ -135,11 +155,16 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void aRankThatFailsAtTheEndOfAJobElsewhereIsNamed() throws Exception {
     int port = freePort();
     Future<?> first =
-        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(
+            launcher()
+                .elasticRanks(shared(2, 2))
+                .processes(1)
+                .listen("127.0.0.1", port)
+                .job("two"));
     Future<?> second =
         start(
             silent(".*=fail at the end")
-                .ranks(shared(1, 2))
+                .elasticRanks(shared(1, 2))
                 .processes(1)
                 .coordinator("127.0.0.1", port)
                 .job("two"));
@@ -155,9 +180,19 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   void aLauncherWhoseCoordinatorIsLostFails() throws Exception {
     int port = freePort();
     Future<?> first =
-        start(launcher().ranks(shared(2, 2)).processes(1).listen("127.0.0.1", port).job("two"));
+        start(
+            launcher()
+                .elasticRanks(shared(2, 2))
+                .processes(1)
+                .listen("127.0.0.1", port)
+                .job("two"));
     Future<?> second =
-        start(silent().ranks(shared(1, 2)).processes(1).coordinator("127.0.0.1", port).job("two"));
+        start(
+            silent()
+                .elasticRanks(shared(1, 2))
+                .processes(1)
+                .coordinator("127.0.0.1", port)
+                .job("two"));
     await(Kind.FORMED);
     first.cancel(true);
     assertThat(failure(second)).hasMessageContaining("the job has failed: the coordinator is lost");
@@ -166,11 +201,16 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   @Test
   void aLauncherOfAnotherJobIsRefused() throws Exception {
     int port = freePort();
-    Future<?> first = start(launcher().ranks(shared(1, 1)).listen("127.0.0.1", port).job("two"));
+    Future<?> first =
+        start(launcher().elasticRanks(shared(1, 1)).listen("127.0.0.1", port).job("two"));
     await(Kind.FORMED);
     Future<?> second =
         start(
-            silent().ranks(shared(1, 2)).processes(1).coordinator("127.0.0.1", port).job("three"));
+            silent()
+                .elasticRanks(shared(1, 2))
+                .processes(1)
+                .coordinator("127.0.0.1", port)
+                .job("three"));
     assertThat(failure(second))
         .hasMessageContaining("this is the coordinator of job two, not of three");
     complete();
@@ -182,7 +222,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Launcher launcher =
           launcher()
-              .ranks(shared(1, 1))
+              .elasticRanks(shared(1, 1))
               .listen("127.0.0.1", taken.getLocalPort())
               .job("job")
               .build();
@@ -198,7 +238,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
         failure(
             start(
                 launcher()
-                    .ranks(shared(2, 2).withReplacement(Duration.ofMillis(300)))
+                    .elasticRanks(shared(2, 2).withReplacement(Duration.ofMillis(300)))
                     .processes(1)
                     .listen("127.0.0.1", freePort())
                     .job("two")));
@@ -212,7 +252,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
         failure(
             start(
                 launcher("p.*=fail", ".*p0.*=fail")
-                    .ranks(shared(1, 2))
+                    .elasticRanks(shared(1, 2))
                     .processes(1)
                     .restarts(2, Duration.ofHours(1))
                     .listen("127.0.0.1", freePort())
@@ -231,7 +271,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     Future<?> first =
         start(
             launcher()
-                .ranks(shared(1, 2))
+                .elasticRanks(shared(1, 2))
                 .processes(1)
                 .restarts(0, Duration.ofHours(1))
                 .listen("127.0.0.1", port)
@@ -240,7 +280,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     Future<?> second =
         start(
             silent()
-                .ranks(shared(1, 2))
+                .elasticRanks(shared(1, 2))
                 .processes(1)
                 .coordinator("127.0.0.1", port)
                 .job("two")
@@ -264,13 +304,18 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
     Future<?> first =
         start(
             launcher()
-                .ranks(shared(2, 2))
+                .elasticRanks(shared(2, 2))
                 .processes(1)
                 .restarts(0, Duration.ofMillis(500))
                 .listen("127.0.0.1", port)
                 .job("two"));
     Future<?> second =
-        start(silent().ranks(shared(2, 2)).processes(1).coordinator("127.0.0.1", port).job("two"));
+        start(
+            silent()
+                .elasticRanks(shared(2, 2))
+                .processes(1)
+                .coordinator("127.0.0.1", port)
+                .job("two"));
     CoordinatorEvent formed = await(Kind.FORMED);
     for (String each : formed.processes()) {
       signal("KILL", pid(1, each));
@@ -282,17 +327,20 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
   @Test
   void aLauncherWithAnotherSecretIsRefusedAndOneWithoutIsNotBuilt() throws Exception {
     int port = freePort();
-    Future<?> first = start(launcher().ranks(shared(1, 1)).listen("127.0.0.1", port).job("two"));
+    Future<?> first =
+        start(launcher().elasticRanks(shared(1, 1)).listen("127.0.0.1", port).job("two"));
     await(Kind.FORMED);
     CoordinatorOptions other = ranks(1, 2).withSecret(JobSecret.random());
-    assertThat(failure(start(silent().ranks(other).coordinator("127.0.0.1", port).job("two"))))
+    assertThat(
+            failure(start(silent().elasticRanks(other).coordinator("127.0.0.1", port).job("two"))))
         .hasMessage(
             "no membership of the job at 127.0.0.1:%d: the coordinator is not trusted: it has"
                 + " another secret",
             port);
     complete();
     first.get();
-    LauncherBuilder without = silent().ranks(ranks(1, 1)).listen("127.0.0.1", port).job("two");
+    LauncherBuilder without =
+        silent().elasticRanks(ranks(1, 1)).listen("127.0.0.1", port).job("two");
     assertThatThrownBy(without::build)
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("TORCHFEED_JOB_SECRET_FILE");

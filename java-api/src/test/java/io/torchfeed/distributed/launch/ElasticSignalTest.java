@@ -29,7 +29,7 @@ class ElasticSignalTest extends ElasticLaunchFixture {
 
   @Test
   void aRankThatIsTerminatedLeavesAndIsNotReplaced() throws Exception {
-    Future<?> launch = start(launcher("p.*=leave on termination").ranks(ranks(1, 2)));
+    Future<?> launch = start(launcher("p.*=leave on termination").elasticRanks(ranks(1, 2)));
     awaitRanks("p0.1", "p1.1");
     signal("TERM", pid(1, "p1.1"));
     awaitRanks("p0.1");
@@ -45,7 +45,7 @@ class ElasticSignalTest extends ElasticLaunchFixture {
     Future<?> launch =
         start(
             launcher("p.*=leave on termination slowly")
-                .ranks(ranks(1, 1))
+                .elasticRanks(ranks(1, 1))
                 .restarts(0, Duration.ofMinutes(1)));
     awaitRanks("p0.1");
     long pid = pid(1, "p0.1");
@@ -57,7 +57,7 @@ class ElasticSignalTest extends ElasticLaunchFixture {
 
   @Test
   void anInterruptedLauncherEndsItsProcesses() throws Exception {
-    Future<?> launch = start(launcher().ranks(ranks(2, 2)));
+    Future<?> launch = start(launcher().elasticRanks(ranks(2, 2)));
     awaitRanks("p0.1", "p1.1");
     ProcessHandle first = ProcessHandle.of(pid(1, "p0.1")).orElseThrow();
     ProcessHandle second = ProcessHandle.of(pid(1, "p1.1")).orElseThrow();

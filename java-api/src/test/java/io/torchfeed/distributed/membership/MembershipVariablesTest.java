@@ -44,7 +44,7 @@ class MembershipVariablesTest extends MembershipFixture {
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage(
               "environment variable %s must be set, got nothing; start the program with an elastic"
-                  + " launch, Launcher.builder().ranks(min, max), or connect with Membership.join",
+                  + " launch, Launcher.builder().elasticRanks(min, max), or connect with Membership.join",
               name);
     }
   }

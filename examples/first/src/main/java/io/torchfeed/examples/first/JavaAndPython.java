@@ -40,7 +40,7 @@ final class JavaAndPython {
                 "GLOO_SOCKET_IFNAME", "lo"));
     Process other = python.start();
     GroupOptions limit = GroupOptions.ofTimeout(Duration.ofMinutes(2));
-    try (var group = PythonProcessGroup.join(master, new Part(2, 0), limit)) {
+    try (var group = PythonProcessGroup.join(master, Part.rank(0).of(2), limit)) {
       Tensor tensor = torch.tensor(1.0f, 2.0f);
       group.allReduce(tensor, ReduceOp.SUM);
       float[] sums = new float[2];

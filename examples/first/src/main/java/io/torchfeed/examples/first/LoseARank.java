@@ -19,7 +19,7 @@ import org.bytedeco.pytorch.global.torch;
 final class LoseARank {
   public static void main(String[] args) throws InterruptedException {
     if (args.length == 0) { // this process starts the ranks, which run this program
-      var builder = Launcher.builder().ranks(2, 3).restarts(0, Duration.ofMinutes(1));
+      var builder = Launcher.builder().elasticRanks(2, 3).restarts(0, Duration.ofMinutes(1));
       builder.events(event -> System.out.println("coordinator: " + event.text()));
       builder.mainClass(LoseARank.class).arguments("rank").build().run();
       return;

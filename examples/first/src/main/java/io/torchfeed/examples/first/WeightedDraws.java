@@ -28,7 +28,7 @@ final class WeightedDraws {
       try (var data = TensorDataset.of(Tensor.create(labels));
           DataLoader loader =
               DataLoader.over(data)
-                  .sampler(StridedSampler.of(draws, new Part(2, rank)))
+                  .sampler(StridedSampler.of(draws, Part.rank(rank).of(2)))
                   .batchSize(100)
                   .build()) {
         for (Batch batch : loader.epoch(0)) {

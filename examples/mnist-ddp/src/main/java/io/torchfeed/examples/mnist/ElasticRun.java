@@ -49,10 +49,10 @@ final class ElasticRun {
             .mainClass(ElasticRun.class)
             .events(event -> System.out.println("coordinator: " + event.text()));
     if (generation == null) {
-      ranks.ranks(least, settings.ranks());
+      ranks.elasticRanks(least, settings.ranks());
     } else {
       Generation again = find(settings, generation);
-      ranks.ranks(again.ranks(), again.ranks());
+      ranks.elasticRanks(again.ranks(), again.ranks());
       ranks.environment("TORCHFEED_FROM_GENERATION", again.name());
     }
     Path data =

@@ -110,7 +110,8 @@ final class Training {
     try (Net net = new Net()) {
       DistributedRandomSampler sampler = DistributedRandomSampler.of(train.size(), group.part());
       // A digest includes the rank; the digest of rank 0 represents the run.
-      String order = DistributedRandomSampler.of(train.size(), new Part(group.size(), 0)).digest();
+      String order =
+          DistributedRandomSampler.of(train.size(), Part.rank(0).of(group.size())).digest();
       String digest = settings.augment() ? "augmented " + order : order;
       if (settings.accumulate() > 1) {
         digest = "accumulated " + settings.accumulate() + ' ' + digest;

@@ -29,7 +29,7 @@ record Setup(Costs costs, int worldSize, int batchSize, long budget, long seed) 
   }
 
   Part part(int rank) {
-    return new Part(worldSize, rank);
+    return Part.rank(rank).of(worldSize);
   }
 
   /** Returns the average cost of {@code batchSize} samples, but at least the largest cost. */

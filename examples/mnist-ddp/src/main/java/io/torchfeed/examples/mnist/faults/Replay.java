@@ -167,7 +167,7 @@ final class Replay {
       @Nullable LoaderState from,
       Set<Long> later) {
     ElasticModel.useOneThread();
-    Part part = new Part(each.size, rank);
+    Part part = Part.rank(rank).of(each.size);
     try (ProcessGroup group = ProcessGroup.join(master, part, GROUP);
         DistributedDataParallel wrapped =
             DistributedDataParallel.wrap(model(rank).module(), group);
