@@ -37,6 +37,7 @@ record ZipMember(
   private static final int LOCAL_BYTES = 30;
   private static final int ZIP64_FIELD = 1;
   private static final long IN_ZIP64 = 0xFFFFFFFFL;
+  private static final long MANY = 0xFFFF;
   private static final int MAX_DIRECTORY = 1 << 26;
   private static final String RULE = "must be a whole zip archive, as an npz file is";
 
@@ -52,18 +53,32 @@ record ZipMember(
     return member;
   }
 
+  /**
+   * The central directory of an archive.
+   *
+   * @param bytes its records
+   * @param members their number by the end of the archive, or {@code 0xFFFF} for that or more
+   */
+  private record Directory(ByteBuffer bytes, long members) {}
+
   /** Returns the members by name, in the order of the archive. */
   static Map<String, ZipMember> all(FileHead file) {
-    ByteBuffer directory = directory(file);
+    Directory directory = directory(file);
     Map<String, ZipMember> members = new LinkedHashMap<>();
-    while (directory.remaining() >= CENTRAL_BYTES) {
-      ZipMember member = next(file, directory);
+    long count = 0;
+    while (directory.bytes.hasRemaining()) {
+      ZipMember member = next(file, directory.bytes);
       members.put(member.name, member);
+      count++;
+    }
+    if (Math.min(count, MANY) != Math.min(directory.members, MANY)) {
+      throw file.refused(
+          RULE, "one of %d members whose directory has %d".formatted(directory.members, count));
     }
     return members;
   }
 
-  private static ByteBuffer directory(FileHead file) {
+  private static Directory directory(FileHead file) {
     int tailBytes = (int) Math.min(file.size(), END_BYTES + MAX_COMMENT);
     long tailAt = file.size() - tailBytes;
     ByteBuffer tail = littleEndian(file, tailAt, tailBytes, "an archive");
@@ -74,6 +89,7 @@ record ZipMember(
     if (at < 0) {
       throw file.notThisFormat(RULE);
     }
+    long members = Short.toUnsignedInt(tail.getShort(at + 10));
     long bytes = Integer.toUnsignedLong(tail.getInt(at + 12));
     long from = Integer.toUnsignedLong(tail.getInt(at + 16));
     if (bytes == IN_ZIP64 || from == IN_ZIP64) {
@@ -83,6 +99,7 @@ record ZipMember(
       if (end.getInt(0) != END64) {
         throw file.refused(RULE, "one without an end");
       }
+      members = end.getLong(32);
       bytes = end.getLong(40);
       from = end.getLong(48);
     }
@@ -90,7 +107,7 @@ record ZipMember(
       throw file.refused(
           "must have a directory of at most %d bytes".formatted(MAX_DIRECTORY), "one of " + bytes);
     }
-    return littleEndian(file, from, (int) bytes, "a directory");
+    return new Directory(littleEndian(file, from, (int) bytes, "a directory"), members);
   }
 
   private static ByteBuffer littleEndian(FileHead file, long from, int bytes, String what) {
@@ -99,6 +116,9 @@ record ZipMember(
 
   private static ZipMember next(FileHead file, ByteBuffer in) {
     int at = in.position();
+    if (in.remaining() < CENTRAL_BYTES) {
+      throw file.refused(RULE, "a damaged directory");
+    }
     int nameBytes = Short.toUnsignedInt(in.getShort(at + 28));
     int extraBytes = Short.toUnsignedInt(in.getShort(at + 30));
     int commentBytes = Short.toUnsignedInt(in.getShort(at + 32));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.launch;
 
+import io.torchfeed.internal.Failures;
+import java.nio.file.FileSystemException;
 import java.time.Instant;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -57,8 +59,13 @@ public final class LaunchException extends RuntimeException {
     this.errorTail = errorTail;
   }
 
+  private static String reason(Throwable cause) {
+    String file = cause instanceof FileSystemException at ? at.getFile() + ": " : "";
+    return file + Failures.reason(cause);
+  }
+
   static LaunchException notStarted(int rank, Throwable cause) {
-    String message = "rank " + rank + " could not be started: " + cause.getMessage();
+    String message = "rank " + rank + " could not be started: " + reason(cause);
     return new LaunchException(message, rank, NO_EXIT_CODE, "", cause);
   }
 
@@ -119,7 +126,7 @@ public final class LaunchException extends RuntimeException {
   }
 
   static LaunchException processNotStarted(String process, Throwable cause) {
-    String message = "process " + process + " could not be started: " + cause.getMessage();
+    String message = "process " + process + " could not be started: " + reason(cause);
     return new LaunchException(message, process, NO_RANK, 0, NO_EXIT_CODE, "", cause);
   }
 

@@ -16,6 +16,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,6 +25,8 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.Test;
@@ -71,6 +75,27 @@ class NumpyFileTest {
         name,
         Arrays.toString(tensor.sizes().vec().get()),
         bytes.length > 1000 ? Sha256.hex(bytes) : HexFormat.of().formatHex(bytes));
+  }
+
+  /** The first record of the directory is as long as two, as after a flipped bit of its comment. */
+  @Test
+  void anArrayThatIsMissingInTheDirectoryIsNoticed() throws IOException {
+    Path path = folder.resolve("two.npz");
+    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(path))) {
+      zip.putNextEntry(new ZipEntry("a.npy"));
+      zip.putNextEntry(new ZipEntry("b.npy"));
+    }
+    ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(path)).order(ByteOrder.LITTLE_ENDIAN);
+    int end = bytes.capacity() - 22;
+    int directory = bytes.getInt(end + 16);
+    bytes.putShort(directory + 32, (short) ((end - directory) / 2));
+    Files.write(path, bytes.array());
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> NumpyFile.open(path))
+        .withMessage(
+            "%s must be a whole zip archive, as an npz file is, got one of 2 members whose"
+                + " directory has 1",
+            path);
   }
 
   @ParameterizedTest

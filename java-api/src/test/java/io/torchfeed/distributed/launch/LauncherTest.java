@@ -147,6 +147,14 @@ class LauncherTest {
     Launcher.requireMemory(8, OptionalLong.empty());
   }
 
+  @Test
+  void aFolderOfLogsThatCannotBeMadeIsNamedWithTheReason() {
+    Path logs = Path.of("/proc/torchfeed");
+    assertThatThrownBy(() -> Launcher.builder().ranks(1).mainClass("a.B").logs(logs).build().run())
+        .isInstanceOf(LaunchException.class)
+        .hasMessage("rank 0 could not be started: /proc/torchfeed: no such file or directory");
+  }
+
   private static boolean isRank(ProcessHandle process) {
     return process.isAlive()
         && process.info().commandLine().orElse("").contains(TestRank.class.getName());
