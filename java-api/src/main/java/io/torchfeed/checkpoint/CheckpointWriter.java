@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
-import io.torchfeed.checkpoint.TrainingState.Copy;
-import io.torchfeed.checkpoint.TrainingState.Share;
+import io.torchfeed.checkpoint.StateCopy.Copy;
+import io.torchfeed.checkpoint.StateCopy.Share;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Folders;
 import java.io.IOException;

@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
-import io.torchfeed.checkpoint.TrainingState.Copied;
 import io.torchfeed.sampler.Part;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
@@ -156,7 +155,7 @@ public final class Checkpoints implements AutoCloseable {
         share -> writer.write(step, share, state.namesOfEachRank(), shards));
   }
 
-  private <T extends Copied> void start(long step, Supplier<T> copied, Consumer<T> write) {
+  private <T extends StateCopy> void start(long step, Supplier<T> copied, Consumer<T> write) {
     requireStep(step);
     requireOpen();
     background.await(); // so that at most one copy is in memory

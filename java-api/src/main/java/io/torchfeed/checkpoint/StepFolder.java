@@ -44,7 +44,7 @@ record StepFolder(Path path) {
    *
    * @param fileNames the files of parts, where these are not named after the part
    */
-  Map<String, SavedPart> writeTensors(TrainingState.Copy copy, Map<String, String> fileNames)
+  Map<String, SavedPart> writeTensors(StateCopy.Copy copy, Map<String, String> fileNames)
       throws IOException {
     Map<String, SavedPart> parts = new LinkedHashMap<>();
     for (Map.Entry<String, StateDict> part : copy.parts().entrySet()) {

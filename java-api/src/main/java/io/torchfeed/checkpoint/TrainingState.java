@@ -4,6 +4,8 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.torchfeed.checkpoint.StateCopy.Copy;
+import io.torchfeed.checkpoint.StateCopy.Share;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.Part;
@@ -22,6 +24,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.bytedeco.pytorch.Generator;
@@ -222,6 +225,30 @@ public final class TrainingState implements Stateful {
   }
 
   /**
+   * Returns the parts that are the same on all ranks, for a store that keeps them apart.
+   *
+   * @return a state of these parts
+   */
+  public TrainingState shared() {
+    return only(name -> !own.contains(name));
+  }
+
+  /**
+   * Returns the parts that differ between the ranks, for a store that keeps them apart.
+   *
+   * @return a state of these parts
+   */
+  public TrainingState own() {
+    return only(own::contains);
+  }
+
+  private TrainingState only(Predicate<String> names) {
+    Map<String, Stateful> chosen = new LinkedHashMap<>(parts);
+    chosen.keySet().removeIf(names.negate());
+    return new TrainingState(chosen, Set.of());
+  }
+
+  /**
    * Returns the states of all parts: the tensor {@code fc.weight} of the part {@code model} is
    * named {@code model/fc.weight}, and the JSON has the JSON of each part as a text.
    *
@@ -244,7 +271,7 @@ public final class TrainingState implements Stateful {
     StringWriter json = new StringWriter();
     try (JsonGenerator out = JsonObject.FACTORY.createGenerator(json)) {
       out.writeStartObject();
-      for (Map.Entry<String, StateDict> part : copy.parts.entrySet()) {
+      for (Map.Entry<String, StateDict> part : copy.parts().entrySet()) {
         out.writeStringField(part.getKey(), part.getValue().json());
         part.getValue()
             .tensors()
@@ -293,37 +320,6 @@ public final class TrainingState implements Stateful {
     }
   }
 
-  /** Tensors of one moment. */
-  interface Copied extends AutoCloseable {
-    @Override
-    void close();
-  }
-
-  /** The states of all parts at one moment. */
-  record Copy(Map<String, StateDict> parts) implements Copied {
-    Copy() {
-      this(new LinkedHashMap<>());
-    }
-
-    @Override
-    public void close() {
-      parts.values().forEach(StateDict::close);
-    }
-  }
-
-  /**
-   * The share of a rank in the states of all parts at one moment.
-   *
-   * @param fileNames the files of the parts
-   * @param layout of all states
-   */
-  record Share(Copy copy, Map<String, String> fileNames, ShardLayout layout) implements Copied {
-    @Override
-    public void close() {
-      copy.close();
-    }
-  }
-
   /** Returns a copy of all parts, which the caller closes. */
   Copy copy() {
     return copy(Stateful::stateDict);
@@ -336,7 +332,7 @@ public final class TrainingState implements Stateful {
           (name, part) -> {
             StateDict state =
                 requireNonNull(stateOf.apply(part), () -> "the state of the part " + name);
-            copy.parts.put(name, state);
+            copy.parts().put(name, state);
             Manifest.requireJson(name, state.json()); // goes into the manifest
           });
       return copy;
@@ -351,19 +347,20 @@ public final class TrainingState implements Stateful {
     Copy chosen = new Copy();
     Map<String, String> fileNames = new HashMap<>();
     try (Copy all = copy(Stateful::sharedStateDict)) {
-      all.parts.forEach(
-          (name, state) -> {
-            Map<String, Tensor> tensors = new LinkedHashMap<>(state.tensors());
-            if (own.contains(name)) {
-              fileNames.put(name, Manifest.ownName(name, rank.rank(), rank.worldSize()));
-            } else {
-              ShardDivision division = ShardDivision.of(state.tensors(), rank.worldSize());
-              tensors.keySet().retainAll(division.tensors(rank.rank()));
-              fileNames.put(name, division.fileName(name, rank.rank()));
-            }
-            chosen.parts.put(name, StateDict.of(state.json(), tensors));
-          });
-      return new Share(chosen, fileNames, ShardLayout.of(rank.worldSize(), all.parts, own));
+      all.parts()
+          .forEach(
+              (name, state) -> {
+                Map<String, Tensor> tensors = new LinkedHashMap<>(state.tensors());
+                if (own.contains(name)) {
+                  fileNames.put(name, Manifest.ownName(name, rank.rank(), rank.worldSize()));
+                } else {
+                  ShardDivision division = ShardDivision.of(state.tensors(), rank.worldSize());
+                  tensors.keySet().retainAll(division.tensors(rank.rank()));
+                  fileNames.put(name, division.fileName(name, rank.rank()));
+                }
+                chosen.parts().put(name, StateDict.of(state.json(), tensors));
+              });
+      return new Share(chosen, fileNames, ShardLayout.of(rank.worldSize(), all.parts(), own));
     } catch (RuntimeException | Error e) {
       chosen.close();
       throw e;

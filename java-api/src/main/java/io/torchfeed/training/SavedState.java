@@ -34,9 +34,13 @@ final class SavedState {
     store.load(state);
   }
 
-  /** Notes that the ranks hold the state; other ones than before may be those that save it. */
-  void begin() {
-    last = NONE;
+  /**
+   * Notes that the ranks hold the state.
+   *
+   * @param isSaved whether it is saved, if there is one: else other ranks than before may save it
+   */
+  void begin(boolean isSaved) {
+    last = isSaved ? progress.step() : NONE;
     store.begin(progress, state);
   }
 

@@ -282,7 +282,7 @@ public final class TrainingLoop<M extends ReplicatedModel> {
     }
     isHolder = true;
     data.take(peers.part());
-    saved.begin();
+    saved.begin(ranks.areFixed());
     options.whenChanged.accept(next(progress.epoch()));
   }
 

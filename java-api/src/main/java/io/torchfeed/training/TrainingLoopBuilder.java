@@ -29,8 +29,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   private @Nullable Long epochs;
   private @Nullable Integer accumulate;
   private @Nullable Long seed;
-  private @Nullable StateStore store;
-  private long everySteps = Long.MAX_VALUE;
+  private @Nullable Checkpoints checkpoints;
+  private @Nullable Long everySteps;
   Consumer<Step> whenChanged = step -> {};
   BiConsumer<M, Step> afterStep = (model, step) -> {};
   BiConsumer<M, Step> afterEpoch = (model, step) -> {};
@@ -174,24 +174,24 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> checkpoints(Checkpoints checkpoints, long everySteps) {
-    requireNonNull(checkpoints, "checkpoints");
-    return states(ranks.store(checkpoints), everySteps);
+    this.checkpoints =
+        Once.set("checkpoints", this.checkpoints, requireNonNull(checkpoints, "checkpoints"));
+    return checkpointEvery(everySteps);
   }
 
   /**
-   * Sets where the state is saved, if not in a folder of checkpoints.
+   * Sets the interval of checkpoints if the ranks have a place for them, as Spark's have. Without
+   * it, they save the state at the end of each epoch.
    *
-   * @param store borrowed
-   * @param everySteps the number of steps from one to the next, at least 1
+   * @param steps the number of steps from one to the next, at least 1
    * @return this builder
    */
-  public TrainingLoopBuilder<M> states(StateStore store, long everySteps) {
-    requireNonNull(store, "store");
-    if (everySteps < 1) {
-      throw new IllegalArgumentException("everySteps must be at least 1, got " + everySteps);
+  public TrainingLoopBuilder<M> checkpointEvery(long steps) {
+    if (steps < 1) {
+      throw new IllegalArgumentException(
+          "the steps between checkpoints must be at least 1, got " + steps);
     }
-    this.store = Once.set("checkpoints", this.store, store);
-    this.everySteps = everySteps;
+    everySteps = Once.set("checkpointEvery", everySteps, steps);
     return this;
   }
 
@@ -240,8 +240,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
     if (state == null || data == null) {
       throw new IllegalStateException("a training loop needs a state and a loader");
     }
-    StateStore states = store == null ? ranks.store(null) : store;
-    return new TrainingLoop<>(
-        this, model, new SavedState(states, everySteps, progress, state), data);
+    long every = everySteps == null ? Long.MAX_VALUE : everySteps;
+    SavedState saved = new SavedState(ranks.store(checkpoints), every, progress, state);
+    return new TrainingLoop<>(this, model, saved, data);
   }
 }

@@ -47,7 +47,7 @@ abstract class TrainingLoopContract {
   static final long SEED = 5;
   private static final long NEVER = Long.MAX_VALUE;
 
-  /** The shards of rank 0 of two end before those of rank 1. No batch of four has a single row. */
+  /** The shards of rank 0 of two end before the others. No batch of four has a single row. */
   private static final NumberedStream STREAM = new NumberedStream(List.of(7, 30, 14, 26, 20));
 
   /** The end of a process in a step. */
@@ -56,7 +56,7 @@ abstract class TrainingLoopContract {
   }
 
   /**
-   * What is trained.
+   * A training.
    *
    * @param loader opens the data of a rank
    * @param isStream whether they are of a stream

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.training.Ranks;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -58,6 +59,18 @@ public final class RankContext {
    */
   public Part part() {
     return group.part();
+  }
+
+  /**
+   * Returns the ranks for a {@link io.torchfeed.training.TrainingLoop}, where {@link RankLoop} does
+   * not fit: for example to accumulate gradients, or in mixed precision. It saves its state in the
+   * checkpoints of the job, if there are any, at the end of each epoch and by {@code
+   * checkpointEvery}.
+   *
+   * @return the ranks, each of which has data of its own
+   */
+  public Ranks ranks() {
+    return new BarrierRanks(this);
   }
 
   /**

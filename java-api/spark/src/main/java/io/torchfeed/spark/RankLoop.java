@@ -4,25 +4,21 @@ package io.torchfeed.spark;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.loader.Batch;
-import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.distributed.training.UnevenInputs;
-import io.torchfeed.internal.Hash64;
-import java.util.Arrays;
+import io.torchfeed.training.TrainingLoop;
 import java.util.Map;
 import java.util.function.Consumer;
-import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A training loop of a rank over its own rows: partitions may differ in size, checkpoints are saved
- * after a number of steps, and a repeated stage continues from the last one, so that each row of an
- * epoch is used in exactly one step of those that count.
+ * A {@link TrainingLoop} of a rank over its own rows, which reports figures to the driver:
+ * partitions may differ in size, checkpoints are saved after a number of steps, and a repeated
+ * stage continues from the last one, so that each row of an epoch is used in exactly one step of
+ * those that count.
  *
  * <p>The ranks take steps together. A rank that has used all of its rows takes part in the others'
  * steps without a batch, as {@link DistributedDataParallel#unevenInputs} describes. Each step sets
@@ -158,119 +154,82 @@ public final class RankLoop {
   public void run(Optimizer optimizer, BatchLoss loss) {
     requireNonNull(optimizer, "optimizer");
     requireNonNull(loss, "loss");
-    Run run = new Run(optimizer, loss);
-    run.load();
-    while (run.epoch < epochs) {
-      run.epoch();
+    Figures figures = new Figures();
+    try {
+      TrainingLoop.of(context.ranks(), model)
+          .state(
+              all -> {
+                state.accept(all);
+                all.ofEachRank("figures", figures.state());
+              })
+          .loader(loader)
+          .epochs(epochs)
+          .seed(seed)
+          .checkpointEvery(steps)
+          .whenChanged(step -> figures.begin())
+          .afterEpoch((trained, step) -> context.report(step.epoch(), figures.end()))
+          .build()
+          .run(
+              (step, trained, batch) -> figures.begun(loss.of(batch), batch.size()),
+              () -> {
+                optimizer.step();
+                figures.done();
+              });
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted in a training on Spark", e);
     }
   }
 
-  /** The progress of this rank. */
-  private final class Run {
-    private final Optimizer optimizer;
-    private final BatchLoss loss;
-    private final TrainingState shared;
-    private final TrainingState own;
-    private long epoch;
-    private long step;
-    private String position = "";
+  /** The figures of this rank in an epoch. */
+  private static final class Figures {
     private double lossSum;
     private long batches;
     private long rows;
+    private long start;
+    private @Nullable Tensor loss;
+    private int size;
 
-    Run(Optimizer optimizer, BatchLoss loss) {
-      this.optimizer = optimizer;
-      this.loss = loss;
-      TrainingState.Builder all = TrainingState.builder();
-      state.accept(all);
-      shared =
-          all.number("epoch", () -> epoch, saved -> epoch = saved)
-              .number("step", () -> step, saved -> step = saved)
-              .build();
-      own =
-          TrainingState.builder()
-              .part("reducer", model)
-              .text("position", () -> position, saved -> position = saved)
-              .text(
-                  "loss",
-                  () -> Double.toString(lossSum),
-                  saved -> lossSum = Double.parseDouble(saved))
-              .number("batches", () -> batches, saved -> batches = saved)
-              .number("rows", () -> rows, saved -> rows = saved)
-              .build();
+    TrainingState state() {
+      return TrainingState.builder()
+          .text(
+              "loss", () -> Double.toString(lossSum), saved -> lossSum = Double.parseDouble(saved))
+          .number("batches", () -> batches, saved -> batches = saved)
+          .number("rows", () -> rows, saved -> rows = saved)
+          .build();
     }
 
-    void load() {
-      if (context.hasCheckpoints()) {
-        context.checkpoints().load(shared, own);
+    /** Begins to measure the time of this attempt. */
+    void begin() {
+      start = System.nanoTime();
+    }
+
+    Tensor begun(Tensor value, int samples) {
+      loss = value;
+      size = samples;
+      return value;
+    }
+
+    /** Counts the batch of a step; a rank without one has none to count. */
+    void done() {
+      if (loss != null) {
+        lossSum += loss.item_double();
+        batches++;
+        rows += size;
+        loss = null;
       }
     }
 
-    void epoch() {
-      long start = System.nanoTime();
-      try (Batches open =
-          position.isEmpty()
-              ? loader.epoch(epoch)
-              : loader.resume(LoaderState.fromJson(position))) {
-        long left = loader.batches(epoch) - open.position();
-        long most =
-            Arrays.stream(context.group().allGatherLongs(new long[] {left}))
-                .mapToLong(each -> each[0])
-                .max()
-                .orElse(0);
-        if (most == 0) { // a checkpoint within an epoch leaves batches
-          throw new IllegalStateException("no rank has a batch, so there is nothing to train on");
-        }
-        while (most > 0) {
-          long together = Math.min(most, steps - step % steps);
-          segment(open, Math.min(left, together));
-          left -= Math.min(left, together);
-          most -= together;
-          step += together;
-          if (most > 0) { // else the epoch ends with one
-            position = open.state().toJson();
-            save();
-          }
-        }
-      }
-      double seconds = (System.nanoTime() - start) / 1e9; // of this attempt
-      context.report(
-          epoch, Map.of("loss", lossSum / batches, "rows", (double) rows, "seconds", seconds));
-      epoch++;
-      position = "";
+    /** Returns the figures, and begins the next epoch. */
+    Map<String, Double> end() {
+      double seconds = (System.nanoTime() - start) / 1e9;
+      Map<String, Double> all =
+          Map.of("loss", lossSum / batches, "rows", (double) rows, "seconds", seconds);
       lossSum = 0;
       batches = 0;
       rows = 0;
-      save();
-    }
-
-    /** Takes steps together; this rank has {@code count} batches for them. */
-    private void segment(Batches open, long count) {
-      try (UnevenInputs inputs = model.unevenInputs(count)) {
-        for (long i = 0; i < count; i++) {
-          torch.manual_seed(Hash64.foldAll(seed, step + i, context.rank()));
-          train(open.next());
-        }
-        inputs.shadow(optimizer::step);
-      }
-    }
-
-    private void train(Batch batch) {
-      try (PointerScope scope = new PointerScope()) {
-        optimizer.zero_grad();
-        Tensor value = loss.of(batch);
-        model.backward(value);
-        optimizer.step();
-        lossSum += value.item_double();
-        batches++;
-        rows += batch.size();
-      }
-    }
-
-    private void save() {
-      if (context.hasCheckpoints()) {
-        context.checkpoints().save(step, shared, own);
-      }
+      begin();
+      return all;
     }
   }
 }
