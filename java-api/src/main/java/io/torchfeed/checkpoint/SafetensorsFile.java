@@ -45,10 +45,11 @@ import org.bytedeco.pytorch.Tensor;
  * <p>A whole module is written by {@link #write(Path, Module)} and loaded by {@link #copyTo};
  * {@link IndexedTensors} reads models in several files.
  *
- * <p>Tensors may have any shape, have more than 2 GiB, and be of all dtypes that the format knows:
- * bool, integers of 8 to 64 bits with and without sign, float16, bfloat16, float32, float64,
- * complex64, and float8 e4m3fn, e5m2 and e8m0fnu. Their bytes go from and to the disk without a
- * copy in the Java heap. A header takes a small multiple of its size, which is limited to 100 MB.
+ * <p>Tensors may have any shape, have more than 2 GiB, and be of each dtype of the format whose
+ * elements are whole bytes: bool, integers of 8 to 64 bits with and without sign, float16,
+ * bfloat16, float32, float64, complex64, and float8 e4m3fn, e5m2 and e8m0fnu. Files with F4 or F6
+ * are refused. Their bytes go from and to the disk without a copy in the Java heap. A header takes
+ * a small multiple of its size, which is limited to 100 MB.
  *
  * <p>Not thread-safe. {@code close} has no effect the second time.
  *
