@@ -14,7 +14,6 @@ import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
-import io.torchfeed.training.Step;
 import io.torchfeed.training.TrainingLoop;
 import java.util.Arrays;
 import org.bytedeco.javacpp.PointerScope;
@@ -59,13 +58,6 @@ final class ElasticSteps implements AutoCloseable {
         .build();
   }
 
-  private Tensor loss(long[] begins, Step step, Batch batch) {
-    if (step.rank() == 0) {
-      begins[(int) step.number()] = System.nanoTime();
-    }
-    return loss(step.rank(), batch);
-  }
-
   private Tensor loss(int rank, Batch batch) {
     return nll_loss(nets[rank].forward(batch.tensor(0)), batch.tensor(1));
   }
@@ -102,7 +94,14 @@ final class ElasticSteps implements AutoCloseable {
                               .optimizer("optimizer", optimizers[thread], nets[thread]))
                   .loader(this::loader)
                   .build()
-                  .run((step, model, batch) -> loss(begins, step, batch), optimizers[thread]::step);
+                  .run(
+                      (step, model, batch) -> {
+                        if (thread == 0) {
+                          begins[(int) step.number()] = System.nanoTime();
+                        }
+                        return loss(thread, batch);
+                      },
+                      optimizers[thread]::step);
             }
           });
     }
