@@ -53,6 +53,7 @@ public final class CollectiveInterruptedException extends IllegalStateException 
    */
   public static CollectiveInterruptedException ofWait(InterruptedException cause) {
     return new CollectiveInterruptedException(
-        cause, "the thread was interrupted while it waited for the other ranks");
+        requireNonNull(cause, "cause"),
+        "the thread was interrupted while it waited for the other ranks");
   }
 }

@@ -95,9 +95,14 @@ public final class PeerLostException extends RuntimeException {
    */
   public static PeerLostException ofOtherCalls(
       String calls, String operation, long start, OptionalInt rank, Throwable cause) {
+    requireNonNull(calls, "calls");
+    requireNonNull(operation, "operation");
+    requireNonNull(rank, "rank");
+    requireNonNull(cause, "cause");
     Duration waited = Duration.ofNanos(System.nanoTime() - start);
     String message =
-        "%s while this rank waits in %s, after %d ms: all ranks must make the same calls in the same order, and one has left out a call or made one too many"
+        ("%s while this rank waits in %s, after %d ms: all ranks must make the same calls in the"
+                + " same order, and one has left out a call or made one too many")
             .formatted(calls, operation, waited.toMillis());
     return new PeerLostException(message, operation, waited, rank, cause);
   }

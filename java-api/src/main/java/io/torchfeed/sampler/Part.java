@@ -13,16 +13,18 @@ import io.torchfeed.internal.Checks;
 public record Part(int worldSize, int rank) {
   private static final Part WHOLE = new Part(1, 0);
 
-  /**
-   * The number of a rank, whose world size follows: {@code Part.rank(0).of(2)}.
-   *
-   * @param number the rank of this process, at least 0
-   */
-  public record Rank(int number) {
+  /** A rank whose world size follows, as in {@code Part.rank(0).of(2)}. Immutable. */
+  public static final class Rank {
+    private final int number;
+
+    private Rank(int number) {
+      this.number = number;
+    }
+
     /**
      * Returns the part of the rank.
      *
-     * @param worldSize the number of ranks, above that of the rank
+     * @param worldSize the number of ranks, above the number of the rank
      * @return the part
      * @throws IllegalArgumentException if there is no such rank
      */
