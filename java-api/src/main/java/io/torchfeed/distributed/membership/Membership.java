@@ -249,7 +249,8 @@ public final class Membership implements AutoCloseable {
   }
 
   /**
-   * Waits until all ranks have completed the training.
+   * Waits until all ranks have completed the training. Rank 0 has {@linkplain #announce announced}
+   * its address before, without which the others still wait in {@link #next}.
    *
    * @throws WorldChangedException if one was lost before: {@link #next} follows, and the state is
    *     handed to those that have not completed
