@@ -29,9 +29,8 @@ final class LoseARank {
     LinearImpl net = new LinearImpl(4, 1);
     SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
     try (var data = TensorDataset.of(inputs, inputs.sum(1).unsqueeze(1));
-        var membership = Membership.fromEnvironment()) {
-      var ranks = ElasticRanks.of(membership);
-      TrainingLoop.over(ranks, group -> DistributedDataParallel.wrap(net, group))
+        var job = Membership.fromEnvironment()) {
+      TrainingLoop.over(ElasticRanks.of(job), group -> DistributedDataParallel.wrap(net, group))
           .state(all -> all.module("model", net).optimizer("optimizer", optimizer, net))
           .loader(
               part ->
