@@ -37,9 +37,9 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
   }
 
   /**
-   * Returns a state that was saved as bytes, as torchfeed did before it saved JSON, and as
-   * positions of lines still are: version 1 (int8), digest (int64), number of ranges (int32), and
-   * for each range its start, end and text offset (int64 each), all big-endian.
+   * Returns a state from bytes, the form of positions of lines: version 1 (int8), digest (int64),
+   * number of ranges (int32), and for each range its start, end and text offset (int64 each), all
+   * big-endian.
    *
    * @param bytes all bytes of the state
    * @return the state

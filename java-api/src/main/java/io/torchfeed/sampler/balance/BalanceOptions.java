@@ -72,6 +72,7 @@ record BalanceOptions(
     return (int) steps;
   }
 
+  /** Returns the parameters; {@code dealing} and {@code padding} name the rules of this version. */
   PlanParameters parameters() {
     PlanParameters parameters =
         PlanParameters.of("torchfeed.LoadBalancingDistributedSampler")
