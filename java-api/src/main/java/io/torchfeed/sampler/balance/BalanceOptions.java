@@ -72,7 +72,7 @@ record BalanceOptions(
     return (int) steps;
   }
 
-  /** Returns the parameters; {@code dealing} and {@code padding} name the rules of this version. */
+  /** Returns the parameters; the last entries name the rules by which samples are distributed. */
   PlanParameters parameters() {
     PlanParameters parameters =
         PlanParameters.of("torchfeed.LoadBalancingDistributedSampler")
