@@ -30,8 +30,7 @@ bool is_reached(Node* node) {
 
 /// Returns a tensor from whose graph `c10d::Reducer` reads which parameters are used. The engine
 /// knows the graph of the backward pass in progress, so the loss is not needed.
-at::Tensor output_of_graph_in_progress(const std::vector<std::shared_ptr<Node>>& accumulators,
-                                       size_t first) {
+at::Tensor output_of_graph_in_progress(const std::vector<GraphNode>& accumulators, size_t first) {
   torch::autograd::edge_list edges;
   for (size_t i = 0; i < accumulators.size(); ++i) {
     if (i == first || is_reached(accumulators[i].get())) {
@@ -40,8 +39,8 @@ at::Tensor output_of_graph_in_progress(const std::vector<std::shared_ptr<Node>>&
   }
   at::Tensor output = at::empty({0});
   torch::autograd::impl::set_gradient_edge(
-      output, {std::make_shared<torch::autograd::GraphRoot>(std::move(edges),
-                                                            torch::autograd::variable_list{}),
+      output, {make_graph_node<torch::autograd::GraphRoot>(std::move(edges),
+                                                           torch::autograd::variable_list{}),
                0});
   return output;
 }
@@ -173,8 +172,7 @@ void BucketReducer::choose(std::vector<std::vector<size_t>> buckets) {
   list_buckets();
 }
 
-void BucketReducer::begin_backward(const std::vector<std::shared_ptr<Node>>& accumulators,
-                                   size_t first) {
+void BucketReducer::begin_backward(const std::vector<GraphNode>& accumulators, size_t first) {
   rebuild();
   log_->restart();
   if (find_unused_) {

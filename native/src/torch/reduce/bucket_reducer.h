@@ -10,6 +10,8 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "torch/reduce/exchange_thread.h"
@@ -18,6 +20,19 @@
 #include "torchfeed/reducer.h"
 
 namespace torchfeed::detail {
+
+/// A counted pointer to a node of an autograd graph: `c10::intrusive_ptr` in libtorch 2.13,
+/// `std::shared_ptr` in 2.10.
+using GraphNode = decltype(torch::autograd::Edge::function);
+
+template <typename T, typename... Arguments>
+GraphNode make_graph_node(Arguments&&... arguments) {
+  if constexpr (std::is_same_v<GraphNode, std::shared_ptr<torch::autograd::Node>>) {
+    return std::make_shared<T>(std::forward<Arguments>(arguments)...);
+  } else {
+    return c10::make_intrusive<T>(std::forward<Arguments>(arguments)...);
+  }
+}
 
 /// The time and size of the reductions of one bucket.
 struct BucketRecord {
@@ -80,8 +95,7 @@ class BucketReducer {
   ///
   /// @param accumulators  the autograd node that receives the gradient of each parameter
   /// @param first  the parameter whose gradient is the first
-  void begin_backward(const std::vector<std::shared_ptr<torch::autograd::Node>>& accumulators,
-                      size_t first);
+  void begin_backward(const std::vector<GraphNode>& accumulators, size_t first);
   /// Sets the divisor of the gradient sum for later backward passes.
   void divide_by(int64_t ranks);
   /// Reduces everything at the end of the first backward pass over a static graph.

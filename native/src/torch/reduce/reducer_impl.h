@@ -146,7 +146,7 @@ class GradientReducer::Impl {
   c10::intrusive_ptr<c10d::ProcessGroup> sender_;       // null if nothing is sent
   std::unique_ptr<detail::BucketReducer> reducer_;      // null in a group of one rank
   std::shared_ptr<detail::GradientExchange> exchange_;  // null for the all-reduce
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
+  std::vector<detail::GraphNode> accumulators_;
   std::vector<uintptr_t> hooks_;
 
   mutable std::mutex mutex_;

@@ -192,7 +192,8 @@ void GradientReducer::Impl::run_given(const std::function<bool(size_t)>& reaches
       gradients.push_back(sparse_[i] ? no_gradient(trained_[i].tensor) : at::Tensor());
     }
   }
-  const auto root = std::make_shared<GivenGradients>(std::move(receivers), std::move(gradients));
+  const auto root =
+      detail::make_graph_node<GivenGradients>(std::move(receivers), std::move(gradients));
   (void)torch::autograd::Engine::get_default_engine().execute(
       {{root, 0}}, {GivenGradients::input()}, /*keep_graph=*/false, /*create_graph=*/false,
       /*accumulate_grad=*/true);
