@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.Uneven;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
@@ -42,7 +43,7 @@ class InterruptedWrapperTest {
           }
         }
         case BROADCAST_BUFFERS -> model.broadcastBuffers();
-        case UNEVEN_INPUTS -> model.unevenInputs(1).close();
+        case UNEVEN_INPUTS -> model.unevenInputs(Uneven.passes(1)).close();
         case STATE_DICT -> model.stateDict().close();
         case STEP_ACCUMULATED -> model.stepAccumulated(() -> {});
         case REBIND -> model.rebind(group);

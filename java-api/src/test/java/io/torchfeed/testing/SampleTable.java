@@ -42,6 +42,7 @@ import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.distributed.training.PythonDataParallel;
 import io.torchfeed.distributed.training.SingleModel;
+import io.torchfeed.distributed.training.Uneven;
 import io.torchfeed.distributed.training.UnevenInputs;
 import io.torchfeed.elastic.ElasticGroup;
 import io.torchfeed.elastic.ElasticRanks;
@@ -343,7 +344,7 @@ final class SampleTable {
         UnevenInputs.class,
         () ->
             DistributedDataParallel.wrap(new LinearImpl(1, 1), all.get(ProcessGroup.class))
-                .unevenInputs(1));
+                .unevenInputs(Uneven.passes(1)));
     all.put(
         PythonDataParallel.class,
         () ->

@@ -5,6 +5,7 @@ import io.torchfeed.amp.GradScaler;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.Uneven;
 import io.torchfeed.distributed.training.UnevenInputs;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.sampler.Part;
@@ -53,7 +54,7 @@ record LoopByHand(Program program, int ranks) {
       long step = 0;
       for (int epoch = 0; epoch < TrainingLoopContract.EPOCHS; epoch++) {
         long own = steps(loader, epoch);
-        try (UnevenInputs inputs = model == null ? null : model.unevenInputs(own);
+        try (UnevenInputs inputs = model == null ? null : model.unevenInputs(Uneven.passes(own));
             Batches batches = loader.epoch(epoch)) {
           for (long i = 0; i < own; i++) {
             torch.manual_seed(Hash64.foldAll(TrainingLoopContract.SEED, step++, part.rank()));

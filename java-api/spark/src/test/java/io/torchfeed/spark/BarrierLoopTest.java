@@ -10,6 +10,7 @@ import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.Uneven;
 import io.torchfeed.distributed.training.UnevenInputs;
 import io.torchfeed.memory.DType;
 import io.torchfeed.sampler.order.ShuffledSampler;
@@ -123,7 +124,7 @@ class BarrierLoopTest {
           DistributedDataParallel model = program.wrapped(net, context)) {
         for (int epoch = 0; epoch < EPOCHS; epoch++) {
           long steps = (loader.batches() + program.accumulate() - 1) / program.accumulate();
-          try (UnevenInputs inputs = model.unevenInputs(steps);
+          try (UnevenInputs inputs = model.unevenInputs(Uneven.passes(steps));
               Batches batches = loader.epoch(epoch)) {
             while (batches.hasNext()) {
               optimizer.zero_grad();

@@ -10,6 +10,7 @@ import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.Uneven;
 import io.torchfeed.distributed.training.UnevenInputs;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
@@ -73,7 +74,7 @@ class TrainingWithoutSparkTest {
                   .sampler(ShuffledSampler.of(data.size(), 42))
                   .build()) {
         for (int epoch = 0; epoch < 2; epoch++) {
-          try (UnevenInputs inputs = model.unevenInputs(loader.batches(epoch))) {
+          try (UnevenInputs inputs = model.unevenInputs(Uneven.passes(loader.batches(epoch)))) {
             for (Batch batch : loader.epoch(epoch)) {
               optimizer.zero_grad();
               model.backward(net.loss(batch, 0, 1));

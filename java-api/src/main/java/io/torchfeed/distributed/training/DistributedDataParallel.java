@@ -6,7 +6,6 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.GradientReducer;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.internal.Checks;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
@@ -169,69 +168,21 @@ public final class DistributedDataParallel implements ReplicatedModel {
   /**
    * Begins a scope in which the ranks may run different numbers of backward passes, PyTorch's
    * {@code join}: those that have run all of theirs {@linkplain UnevenInputs#shadow shadow} the
-   * others. Every rank must call it. The sum of the gradients is divided by the number of all
-   * ranks, so that each sample has the same weight in every step, as in PyTorch.
+   * others. Every rank must call it.
    *
-   * @param passes how many backward passes that average gradients this rank is going to run in the
-   *     scope, at least 0; for example the number of its batches
+   * @param uneven how many passes this rank is going to run, and what sums of gradients are divided
+   *     by; the same on all ranks but for the number of passes
    * @return the scope; the caller closes it
-   * @throws IllegalArgumentException if the number is below 0; on every rank, if a rank calls
-   *     another operation of the group
+   * @throws IllegalArgumentException on every rank, if the ranks' values differ in more than the
+   *     number of passes, or a rank calls another operation of the group
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
    * @throws IllegalStateException if a scope is open, an earlier backward pass failed, the wrapper
    *     is closed, or the graph is static, its first backward pass has not been run yet, and some
    *     ranks have passes and others none
    */
-  public UnevenInputs unevenInputs(long passes) {
-    return unevenInputs(passes, false);
-  }
-
-  /**
-   * Like {@link #unevenInputs(long)}, with a choice of the divisor.
-   *
-   * @param passes how many backward passes that average gradients this rank is going to run in the
-   *     scope, at least 0
-   * @param divideByActive whether the sum of the gradients is divided by the number of ranks that
-   *     have a batch in the step, so that each step has the same weight; PyTorch's {@code
-   *     divide_by_initial_world_size=False}. The same on all ranks
-   * @return the scope; the caller closes it
-   * @throws IllegalArgumentException if the number is below 0; on every rank, if the ranks' choices
-   *     differ or a rank calls another operation of the group
-   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
-   *     the timeout
-   * @throws IllegalStateException as {@link #unevenInputs(long)}
-   */
-  public UnevenInputs unevenInputs(long passes, boolean divideByActive) {
-    return UnevenInputs.begin(reducer, Checks.requireAtLeastZero("passes", passes), divideByActive);
-  }
-
-  /**
-   * Like {@link #unevenInputs(boolean)}, with sums of gradients that are divided by the number of
-   * all ranks.
-   *
-   * @return the scope; the caller closes it
-   */
-  public UnevenInputs unevenInputs() {
-    return unevenInputs(false);
-  }
-
-  /**
-   * Like {@link #unevenInputs(long)}, for ranks that do not know how many batches they are going to
-   * have, for example a stream's. Each backward pass must be {@linkplain UnevenInputs#announce
-   * announced}, which costs an all-reduce of 8 bytes per rank.
-   *
-   * @param divideByActive as in {@link #unevenInputs(long, boolean)}
-   * @return the scope; the caller closes it
-   * @throws IllegalArgumentException on every rank, if the ranks' choices differ or a rank calls
-   *     another operation of the group
-   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
-   *     the timeout
-   * @throws IllegalStateException if a scope is open, an earlier backward pass failed, or the
-   *     wrapper is closed
-   */
-  public UnevenInputs unevenInputs(boolean divideByActive) {
-    return UnevenInputs.begin(reducer, UnevenInputs.NOT_COUNTED, divideByActive);
+  public UnevenInputs unevenInputs(Uneven uneven) {
+    return requireNonNull(uneven, "uneven").begin(reducer);
   }
 
   /**

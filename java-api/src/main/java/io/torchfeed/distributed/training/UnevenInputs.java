@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * are the same on all ranks, bit for bit:
  *
  * <pre>{@code
- * try (UnevenInputs inputs = model.unevenInputs(loader.batches(epoch))) {
+ * try (UnevenInputs inputs = model.unevenInputs(Uneven.passes(loader.batches(epoch)))) {
  *   for (Batch batch : loader.epoch(epoch)) {
  *     optimizer.zero_grad();
  *     model.backward(loss(batch));
@@ -41,24 +41,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * without its copy of rank 0's parameters at the end.
  */
 public final class UnevenInputs implements AutoCloseable {
-  static final long NOT_COUNTED = -1;
-
   private final ModelReducer reducer;
   private final AtomicBoolean open = new AtomicBoolean(true);
 
-  private UnevenInputs(ModelReducer reducer) {
+  UnevenInputs(ModelReducer reducer) {
     this.reducer = reducer;
   }
 
-  static UnevenInputs begin(ModelReducer reducer, long passes, boolean divideByActive) {
-    reducer.run("unevenInputs", own -> own.begin_uneven_inputs(passes, divideByActive));
-    return new UnevenInputs(reducer);
-  }
-
   /**
-   * Announces a batch of this rank, whose backward pass follows. Needed in a scope of {@link
-   * DistributedDataParallel#unevenInputs()} only, before each backward pass that averages
-   * gradients.
+   * Announces a batch of this rank, whose backward pass follows. Needed with {@link
+   * Uneven#announced} only, before each backward pass that averages gradients.
    *
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout

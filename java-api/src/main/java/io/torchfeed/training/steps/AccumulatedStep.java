@@ -4,6 +4,7 @@ package io.torchfeed.training.steps;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.distributed.training.Uneven;
 import io.torchfeed.distributed.training.UnevenInputs;
 import java.util.function.Function;
 import org.bytedeco.pytorch.Tensor;
@@ -22,7 +23,7 @@ public record AccumulatedStep(Function<Batch, Tensor> loss, Runnable update, int
     model.module().zero_grad(true); // also gradients of a step that has failed
     if (pass.isUneven() && model instanceof DistributedDataParallel averaged) {
       boolean hasBatch = pass.hasNext();
-      try (UnevenInputs inputs = averaged.unevenInputs(hasBatch ? 1 : 0)) {
+      try (UnevenInputs inputs = averaged.unevenInputs(Uneven.passes(hasBatch ? 1 : 0))) {
         if (hasBatch) {
           runOwn(model, pass);
         }

@@ -143,7 +143,7 @@ class ResumeFaultTest {
               assertThatIllegalStateException()
                   .isThrownBy(() -> model.loadStateDict(state))
                   .withMessageContaining("before the first backward pass");
-              try (UnevenInputs join = model.unevenInputs(0)) {
+              try (UnevenInputs join = model.unevenInputs(Uneven.passes(0))) {
                 assertThatIllegalStateException()
                     .isThrownBy(model::stateDict)
                     .withMessageContaining("outside of uneven inputs");

@@ -122,7 +122,7 @@ class StepAccumulatedTest {
   private static void trainEpoch(
       DistributedDataParallel model, LinearImpl net, SGD optimizer, ProcessGroup group, int all) {
     int window = 2;
-    try (UnevenInputs inputs = model.unevenInputs((all + window - 1) / window)) {
+    try (UnevenInputs inputs = model.unevenInputs(Uneven.passes((all + window - 1) / window))) {
       for (int batch = 0; batch < all; batch++) {
         int number = batch;
         if (batch % window == 0) {

@@ -63,8 +63,8 @@ class UnevenInputsTest {
           try (PointerScope scope = new PointerScope();
               Training training = Training.of(group)) {
             int[] shadowed = new int[1];
-            try (UnevenInputs join =
-                isCounted ? training.model.unevenInputs(mine) : training.model.unevenInputs()) {
+            Uneven uneven = isCounted ? Uneven.passes(mine) : Uneven.announced();
+            try (UnevenInputs join = training.model.unevenInputs(uneven)) {
               for (int pass = 0; pass < mine; pass++) {
                 join.announce();
                 training.pass(group.rank(), pass);
@@ -92,7 +92,11 @@ class UnevenInputsTest {
           try (PointerScope scope = new PointerScope();
               Training training = Training.of(group)) {
             for (boolean divideByActive : List.of(false, true)) {
-              try (UnevenInputs join = training.model.unevenInputs(group.rank(), divideByActive)) {
+              Uneven uneven = Uneven.passes(group.rank());
+              if (divideByActive) {
+                uneven = uneven.divideByActive();
+              }
+              try (UnevenInputs join = training.model.unevenInputs(uneven)) {
                 Tensor bias = training.net.bias();
                 if (group.rank() == 1) {
                   training.optimizer.zero_grad();
@@ -122,13 +126,18 @@ class UnevenInputsTest {
           try (PointerScope scope = new PointerScope();
               Training training = Training.of(group)) {
             assertThatIllegalArgumentException()
-                .isThrownBy(() -> training.model.unevenInputs(-1))
+                .isThrownBy(() -> Uneven.passes(-1))
                 .withMessage("passes must be at least 0, got -1");
             assertThatIllegalArgumentException()
-                .isThrownBy(() -> training.model.unevenInputs(1, group.rank() == 1))
+                .isThrownBy(
+                    () -> {
+                      Uneven one = Uneven.passes(1);
+                      training.model.unevenInputs(group.rank() == 1 ? one.divideByActive() : one);
+                    })
                 .withMessageContaining("all ranks must begin uneven inputs in the same way");
-            UnevenInputs join = training.model.unevenInputs(1);
-            assertThatIllegalStateException().isThrownBy(() -> training.model.unevenInputs(1));
+            UnevenInputs join = training.model.unevenInputs(Uneven.passes(1));
+            assertThatIllegalStateException()
+                .isThrownBy(() -> training.model.unevenInputs(Uneven.passes(1)));
             assertThatIllegalStateException()
                 .isThrownBy(() -> join.shadow(() -> {}))
                 .withMessageContaining("1 backward passes left");
@@ -144,12 +153,21 @@ class UnevenInputsTest {
                 .withMessage("the scope is closed");
             assertThatIllegalStateException().isThrownBy(() -> join.shadow(() -> {}));
             training.pass(group.rank(), 1);
-            training.model.unevenInputs(2).close();
+            training.model.unevenInputs(Uneven.passes(2)).close();
             assertThatIllegalStateException()
                 .isThrownBy(() -> training.pass(group.rank(), 2))
                 .withMessageContaining("in which ranks had passes left");
           }
         });
+  }
+
+  @Test
+  void divideByActiveIsAnotherValueWhichNamesItsCalls() {
+    Uneven passes = Uneven.passes(10);
+    assertThat(passes.divideByActive()).hasToString("Uneven.passes(10).divideByActive()");
+    assertThat(passes).hasToString("Uneven.passes(10)");
+    assertThat(Uneven.announced().divideByActive())
+        .hasToString("Uneven.announced().divideByActive()");
   }
 
   @Test
@@ -159,7 +177,7 @@ class UnevenInputsTest {
         group -> {
           try (PointerScope scope = new PointerScope();
               Training training = Training.of(group)) {
-            UnevenInputs join = training.model.unevenInputs(1);
+            UnevenInputs join = training.model.unevenInputs(Uneven.passes(1));
             training.model.close();
             join.close();
           }
