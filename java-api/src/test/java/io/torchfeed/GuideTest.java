@@ -229,7 +229,7 @@ class GuideTest {
   void weightsSelectSamples() {
     // guide: weighted
     double[] weights = {0.1, 0.9, 0.4, 0.7, 3.0, 0.6};
-    Sampler python = WeightedRandomSampler.of(weights, 8, true, 42);
+    Sampler python = WeightedRandomSampler.of(weights, 8, 42).withReplacement(true);
     Sampler ofRankZero = StridedSampler.of(WeightedSampler.of(weights, 8, 42), Part.rank(0).of(2));
     // guide: end
     assertThat(python.indices(0)).hasSize(8).allMatch(index -> index < weights.length);

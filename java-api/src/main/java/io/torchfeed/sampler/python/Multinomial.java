@@ -55,36 +55,31 @@ final class Multinomial {
     return 2 * (drawsFromSums(replacement, count) ? count : weights);
   }
 
-  /** Converts weights, in place, to the form that {@link #draw} takes for this many draws. */
-  static void prepare(double[] weights, boolean replacement, long count) {
-    if (drawsFromSums(replacement, count)) {
-      accumulate(weights);
-    }
-  }
-
-  /** Fills {@code into} with draws from weights converted by {@link #prepare}. */
-  static void draw(double[] prepared, boolean replacement, int[] into, Mt19937 generator) {
+  /** Fills {@code into} with draws. */
+  static void draw(double[] weights, boolean replacement, int[] into, Mt19937 generator) {
     if (drawsFromSums(replacement, into.length)) {
-      withReplacement(prepared, into, generator);
+      withReplacement(runningSums(weights), into, generator);
     } else {
-      withoutReplacement(prepared, into, generator);
+      withoutReplacement(weights, into, generator);
     }
   }
 
-  /** Replaces weights with their running sums, divided by the total. */
-  private static void accumulate(double[] weights) {
+  /** Returns the running sums of weights, divided by the total. */
+  private static double[] runningSums(double[] weights) {
+    double[] sums = new double[weights.length];
     double sum = 0;
-    for (int i = 0; i < weights.length; i++) {
+    for (int i = 0; i < sums.length; i++) {
       sum += weights[i];
-      weights[i] = sum;
+      sums[i] = sum;
     }
-    for (int i = 0; i < weights.length; i++) {
-      weights[i] /= sum;
+    for (int i = 0; i < sums.length; i++) {
+      sums[i] /= sum;
     }
-    weights[weights.length - 1] = 1;
+    sums[sums.length - 1] = 1;
+    return sums;
   }
 
-  /** Draws with replacement, from the sums that {@link #accumulate} computed. */
+  /** Draws with replacement, from the sums that {@link #runningSums} computed. */
   private static void withReplacement(double[] sums, int[] into, Mt19937 generator) {
     for (int i = 0; i < into.length; i++) {
       into[i] = firstAtLeast(sums, generator.nextDouble());

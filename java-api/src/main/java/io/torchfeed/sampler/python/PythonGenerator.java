@@ -367,7 +367,6 @@ public final class PythonGenerator {
     Multinomial.requireWeights(own);
     Multinomial.requireSamples(numSamples, own.length, replacement);
     int[] positions = allocate("multinomial", numSamples, Integer.BYTES, int[]::new);
-    Multinomial.prepare(own, replacement, numSamples);
     Multinomial.draw(own, replacement, positions, engine);
     return positions;
   }

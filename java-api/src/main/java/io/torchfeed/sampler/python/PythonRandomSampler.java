@@ -75,24 +75,8 @@ public record PythonRandomSampler(
   }
 
   /**
-   * Creates a plan of a sampler that has a generator to itself.
-   *
-   * @param datasetSize number of samples in the dataset, at least 1; without replacement at most
-   *     2147483639
-   * @param replacement whether a sample can be drawn more than once
-   * @param numSamples number of draws in an epoch, in [1, 2147483639]; may exceed datasetSize
-   * @param seed the seed of the generator, any number; only its low 32 bits are used
-   * @return the plan
-   * @throws IllegalArgumentException if an argument is outside of its range
-   */
-  public static PythonRandomSampler of(
-      long datasetSize, boolean replacement, long numSamples, long seed) {
-    return new PythonRandomSampler(
-        datasetSize, replacement, numSamples, seed, PythonGenerator.Use.SAMPLER);
-  }
-
-  /**
-   * Creates a plan with PyTorch's defaults: a permutation of the dataset in each epoch.
+   * Creates a plan with PyTorch's defaults: a permutation of the dataset in each epoch. A dataset
+   * that is too large for it, drawn from with replacement, needs the constructor.
    *
    * @param datasetSize number of samples in the dataset, in [1, 2147483639]
    * @param seed the seed of the generator, any number; only its low 32 bits are used
@@ -100,7 +84,31 @@ public record PythonRandomSampler(
    * @throws IllegalArgumentException if {@code datasetSize} is outside of its range
    */
   public static PythonRandomSampler of(long datasetSize, long seed) {
-    return of(datasetSize, false, datasetSize, seed);
+    return new PythonRandomSampler(
+        datasetSize, false, datasetSize, seed, PythonGenerator.Use.SAMPLER);
+  }
+
+  /**
+   * Returns this plan with another number of draws. Without replacement, a permutation follows the
+   * other until there are enough.
+   *
+   * @param numSamples number of draws in an epoch, in [1, 2147483639]; may exceed datasetSize
+   * @return the new plan
+   * @throws IllegalArgumentException if the number is outside of its range
+   */
+  public PythonRandomSampler withNumSamples(long numSamples) {
+    return new PythonRandomSampler(datasetSize, replacement, numSamples, seed, generatorUse);
+  }
+
+  /**
+   * Returns this plan with or without replacement.
+   *
+   * @param replacement whether a sample can be drawn more than once
+   * @return the new plan
+   * @throws IllegalArgumentException if the dataset is too large for draws without replacement
+   */
+  public PythonRandomSampler withReplacement(boolean replacement) {
+    return new PythonRandomSampler(datasetSize, replacement, numSamples, seed, generatorUse);
   }
 
   /**

@@ -28,67 +28,36 @@ import io.torchfeed.sampler.cursor.ListCursor;
  * generator. PyTorch checks weights when it draws; here {@link #of} does.
  *
  * <p>Immutable; any number of threads may open cursors. The plan takes 8 bytes per weight and an
- * open cursor 4 bytes per draw; without replacement, opening takes 16 more bytes per weight and one
- * sort. Opening skips the random numbers of earlier epochs, in constant time if they are many;
- * {@link io.torchfeed.sampler.Seekable#seek} takes constant time.
+ * open cursor 4 bytes per draw; opening takes 8 more bytes per weight, or without replacement 16
+ * and one sort. Opening skips the random numbers of earlier epochs, in constant time if they are
+ * many; {@link io.torchfeed.sampler.Seekable#seek} takes constant time.
  */
 public final class WeightedRandomSampler implements Sampler {
-  /** The weights as {@link Multinomial#prepare} leaves them. */
   private final double[] weights;
-
+  private final String weightsHash;
   private final int numSamples;
   private final boolean replacement;
   private final long seed;
   private final PythonGenerator.Use generatorUse;
-  private final PlanParameters parameters; // without the generator use
 
-  private WeightedRandomSampler(double[] weights, long numSamples, boolean replacement, long seed) {
-    this.weights = weights.clone();
-    Multinomial.requireWeights(this.weights);
-    Multinomial.requireSamples(numSamples, weights.length, replacement);
-    this.numSamples = (int) numSamples;
+  private WeightedRandomSampler(
+      double[] weights,
+      String weightsHash,
+      int numSamples,
+      boolean replacement,
+      long seed,
+      PythonGenerator.Use generatorUse) {
+    this.weights = weights;
+    this.weightsHash = weightsHash;
+    this.numSamples = numSamples;
     this.replacement = replacement;
     this.seed = seed;
-    this.parameters =
-        PlanParameters.of("python.WeightedRandomSampler")
-            .with("weights", new ContentHash().add(this.weights).hex())
-            .with("datasetSize", weights.length)
-            .with("numSamples", numSamples)
-            .with("replacement", replacement ? "WITH" : "WITHOUT")
-            .with("seed", seed);
-    this.generatorUse = PythonGenerator.Use.SAMPLER;
-    Multinomial.prepare(this.weights, replacement, numSamples);
-  }
-
-  /**
-   * Creates a plan. The weights are copied.
-   *
-   * @param weights one weight per sample of the dataset, [1, 2<sup>24</sup>] of them; each finite
-   *     and at least 0, not all 0, and with a finite sum, which need not be 1
-   * @param numSamples number of draws in an epoch, in [1, 2147483639]; without replacement at most
-   *     the number of weights
-   * @param replacement whether a drawn index can be drawn again
-   * @param seed the seed of the generator, any value; only its low 32 bits count
-   * @return the plan
-   * @throws IllegalArgumentException if an argument is out of range
-   */
-  public static WeightedRandomSampler of(
-      double[] weights, long numSamples, boolean replacement, long seed) {
-    requireNonNull(weights, "weights");
-    return new WeightedRandomSampler(weights, numSamples, replacement, seed);
-  }
-
-  private WeightedRandomSampler(WeightedRandomSampler other, PythonGenerator.Use generatorUse) {
-    weights = other.weights;
-    numSamples = other.numSamples;
-    replacement = other.replacement;
-    seed = other.seed;
-    parameters = other.parameters;
     this.generatorUse = generatorUse;
   }
 
   /**
-   * Creates a plan that draws with replacement, which is PyTorch's default. The weights are copied.
+   * Creates a plan that draws with replacement, which is PyTorch's default; {@link
+   * #withReplacement} draws without. The weights are copied.
    *
    * @param weights one weight per sample of the dataset, [1, 2<sup>24</sup>] of them; each finite
    *     and at least 0, not all 0, and with a finite sum, which need not be 1
@@ -98,8 +67,31 @@ public final class WeightedRandomSampler implements Sampler {
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static WeightedRandomSampler of(double[] weights, long numSamples, long seed) {
-    requireNonNull(weights, "weights");
-    return new WeightedRandomSampler(weights, numSamples, true, seed);
+    double[] own = requireNonNull(weights, "weights").clone();
+    Multinomial.requireWeights(own);
+    Multinomial.requireSamples(numSamples, own.length, true);
+    return new WeightedRandomSampler(
+        own,
+        new ContentHash().add(own).hex(),
+        (int) numSamples,
+        true,
+        seed,
+        PythonGenerator.Use.SAMPLER);
+  }
+
+  /**
+   * Returns this plan with or without replacement.
+   *
+   * @param replacement whether a drawn index can be drawn again. Without replacement, {@code
+   *     numSamples} must be at most the number of weights; indices of weight 0 are drawn when no
+   *     others are left
+   * @return the new plan
+   * @throws IllegalArgumentException if there are fewer weights than draws without replacement
+   */
+  public WeightedRandomSampler withReplacement(boolean replacement) {
+    Multinomial.requireSamples(numSamples, weights.length, replacement);
+    return new WeightedRandomSampler(
+        weights, weightsHash, numSamples, replacement, seed, generatorUse);
   }
 
   /**
@@ -109,7 +101,13 @@ public final class WeightedRandomSampler implements Sampler {
    * @return the new plan
    */
   public WeightedRandomSampler withGeneratorUse(PythonGenerator.Use generatorUse) {
-    return new WeightedRandomSampler(this, requireNonNull(generatorUse, "generatorUse"));
+    return new WeightedRandomSampler(
+        weights,
+        weightsHash,
+        numSamples,
+        replacement,
+        seed,
+        requireNonNull(generatorUse, "generatorUse"));
   }
 
   @Override
@@ -128,7 +126,13 @@ public final class WeightedRandomSampler implements Sampler {
 
   @Override
   public PlanParameters parameters() {
-    return generatorUse.addedTo(parameters);
+    return generatorUse.addedTo(
+        PlanParameters.of("python.WeightedRandomSampler")
+            .with("weights", weightsHash)
+            .with("datasetSize", weights.length)
+            .with("numSamples", numSamples)
+            .with("replacement", replacement ? "WITH" : "WITHOUT")
+            .with("seed", seed));
   }
 
   /** Describes the plan by its size, draws, seed and use of the generator. */

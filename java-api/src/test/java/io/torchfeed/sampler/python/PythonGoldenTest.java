@@ -80,7 +80,7 @@ class PythonGoldenTest {
     if (pass.has("first")) {
       // A few draws need no list of the dataset, which would not fit in memory here.
       return Cursors.indices(
-          PythonRandomSampler.of(n, false, pass.number("first"), pass.number("seed")), 0);
+          PythonRandomSampler.of(n, pass.number("seed")).withNumSamples(pass.number("first")), 0);
     }
     PythonGenerator generator = PythonGenerator.of(pass.number("seed"));
     int[] values = generator.randperm(n);
@@ -151,10 +151,12 @@ class PythonGoldenTest {
     long draws = pass.number("draws");
     return switch (pass.name()) {
       case "SequentialSampler" -> SequentialSampler.of(n);
-      case "RandomSampler" -> PythonRandomSampler.of(n, pass.replacement(), draws, seed);
+      case "RandomSampler" ->
+          new PythonRandomSampler(n, pass.replacement(), draws, seed, PythonGenerator.Use.SAMPLER);
       case "SubsetRandomSampler" -> SubsetRandomSampler.of(pass.list("indices"), seed);
       case "WeightedRandomSampler" ->
-          WeightedRandomSampler.of(pass.decimals("weights"), draws, pass.replacement(), seed);
+          WeightedRandomSampler.of(pass.decimals("weights"), draws, seed)
+              .withReplacement(pass.replacement());
       case "DistributedSampler" -> distributed(pass);
       case "BatchSampler" ->
           pass.has("worldSize")

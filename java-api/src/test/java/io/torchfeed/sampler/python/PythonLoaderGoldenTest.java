@@ -56,12 +56,16 @@ class PythonLoaderGoldenTest {
     long draws = pass.number("draws");
     return switch (pass.name()) {
       case "RandomSampler" ->
-          PythonRandomSampler.of(n, pass.replacement(), draws, seed).withGeneratorUse(use);
+          PythonRandomSampler.of(n, seed)
+              .withReplacement(pass.replacement())
+              .withNumSamples(draws)
+              .withGeneratorUse(use);
       case "SubsetRandomSampler" ->
           SubsetRandomSampler.of(LongStream.range(0, n).map(i -> 7919 * i).toArray(), seed)
               .withGeneratorUse(use);
       case "WeightedRandomSampler" ->
-          WeightedRandomSampler.of(weights(n), draws, pass.replacement(), seed)
+          WeightedRandomSampler.of(weights(n), draws, seed)
+              .withReplacement(pass.replacement())
               .withGeneratorUse(use);
       default -> throw new AssertionError(pass.line());
     };

@@ -81,10 +81,12 @@ class PythonSamplerPropertyTest {
     for (Sampler order :
         List.of(
             PythonRandomSampler.of(datasetSize, seed),
-            PythonRandomSampler.of(datasetSize, true, 2L * datasetSize, seed),
+            PythonRandomSampler.of(datasetSize, seed)
+                .withReplacement(true)
+                .withNumSamples(2L * datasetSize),
             SubsetRandomSampler.of(indices, seed),
             WeightedRandomSampler.of(weights, 100, seed),
-            WeightedRandomSampler.of(weights, datasetSize, false, seed),
+            WeightedRandomSampler.of(weights, datasetSize, seed).withReplacement(false),
             PythonDistributedSampler.of(datasetSize, Part.whole()).withSeed(seed))) {
       long[] whole = Cursors.indices(order, epoch);
       for (int rank = 0; rank < worldSize; rank++) {
@@ -182,7 +184,10 @@ class PythonSamplerPropertyTest {
       @ForAll boolean replacement,
       @ForAll long seed) {
     Mt19937 generator = new Mt19937(seed);
-    Sampler plan = PythonRandomSampler.of(datasetSize, replacement, numSamples, seed);
+    Sampler plan =
+        PythonRandomSampler.of(datasetSize, seed)
+            .withReplacement(replacement)
+            .withNumSamples(numSamples);
     for (long epoch = 0; epoch < 4; epoch++) {
       long[] pass =
           replacement

@@ -35,15 +35,16 @@ class PythonSamplersTest {
 
     @Test
     void drawingMoreThanAllSamplesYieldsSeveralPermutations() {
-      assertThat(indices(PythonRandomSampler.of(10, false, 25, 42), 0))
+      assertThat(indices(PythonRandomSampler.of(10, 42).withNumSamples(25), 0))
           .isEqualTo(parsed("2 6 1 8 4 5 0 9 3 7 3 5 8 9 4 6 1 0 7 2 7 5 0 3 1"));
     }
 
     @Test
     void drawsWithReplacementMatchThePublishedOnes() {
-      assertThat(indices(PythonRandomSampler.of(10, true, 12, 7), 0))
+      assertThat(indices(PythonRandomSampler.of(10, 7).withReplacement(true).withNumSamples(12), 0))
           .isEqualTo(parsed("5 2 1 6 3 7 7 9 8 1 8 1"));
-      assertThat(indices(PythonRandomSampler.of(100, true, 37, 42), 0))
+      assertThat(
+              indices(PythonRandomSampler.of(100, 42).withReplacement(true).withNumSamples(37), 0))
           .isEqualTo(
               parsed(
                   "42 67 76 14 26 35 20 24 50 13 78 14 10 54 31 72 15 95 67 6 49 76 73 11 99 13"
@@ -75,7 +76,8 @@ class PythonSamplersTest {
 
     @Test
     void drawsFromDatasetsLargerThanAnIntStayInRange() {
-      long[] drawn = indices(PythonRandomSampler.of(1L << 40, true, 1000, 0), 3);
+      long[] drawn =
+          indices(new PythonRandomSampler(1L << 40, true, 1000, 0, PythonGenerator.Use.SAMPLER), 3);
       assertThat(LongStream.of(drawn)).allMatch(index -> index >= 0 && index < 1L << 40);
       assertThat(LongStream.of(drawn)).anyMatch(index -> index > Integer.MAX_VALUE);
     }
@@ -94,8 +96,8 @@ class PythonSamplersTest {
           PythonRandomSampler.of(10, 42),
           PythonRandomSampler.of(11, 42),
           PythonRandomSampler.of(10, 43),
-          PythonRandomSampler.of(10, true, 10, 42),
-          PythonRandomSampler.of(10, false, 11, 42),
+          PythonRandomSampler.of(10, 42).withReplacement(true).withNumSamples(10),
+          PythonRandomSampler.of(10, 42).withNumSamples(11),
           PythonRandomSampler.of(10, 42).withGeneratorUse(PythonGenerator.Use.LOADER),
           PythonRandomSampler.of(10, 42).withGeneratorUse(PythonGenerator.Use.PROCESS_LOADER));
     }
@@ -104,11 +106,11 @@ class PythonSamplersTest {
     void argumentsOutOfRangeAreRefused() {
       assertRefused(() -> PythonRandomSampler.of(0, 1), "datasetSize", "[1, ", "got 0");
       assertRefused(
-          () -> PythonRandomSampler.of(MAX_SIZE + 1L, false, 5, 1),
+          () -> PythonRandomSampler.of(MAX_SIZE + 1L, 1).withNumSamples(5),
           "[1, 2147483639] without replacement");
       for (long numSamples : new long[] {-1, 0, MAX_SIZE + 1L}) {
         assertRefused(
-            () -> PythonRandomSampler.of(10, true, numSamples, 1),
+            () -> PythonRandomSampler.of(10, 1).withReplacement(true).withNumSamples(numSamples),
             "numSamples",
             "got " + numSamples);
       }
@@ -183,7 +185,10 @@ class PythonSamplersTest {
         })
     void drawsMatchThePublishedOnes(
         boolean replacement, int numSamples, long seed, String expected) {
-      assertThat(indices(WeightedRandomSampler.of(WEIGHTS, numSamples, replacement, seed), 0))
+      assertThat(
+              indices(
+                  WeightedRandomSampler.of(WEIGHTS, numSamples, seed).withReplacement(replacement),
+                  0))
           .isEqualTo(parsed(expected));
     }
 
@@ -196,7 +201,7 @@ class PythonSamplersTest {
     @Test
     void zeroWeightsComeLastInIndexOrder() {
       double[] weights = {0, 0, Double.MIN_VALUE, 0, 1e300, 0};
-      assertThat(indices(WeightedRandomSampler.of(weights, 6, false, 3), 0))
+      assertThat(indices(WeightedRandomSampler.of(weights, 6, 3).withReplacement(false), 0))
           .isEqualTo(parsed("4 2 0 1 3 5"));
     }
 
@@ -204,7 +209,7 @@ class PythonSamplersTest {
     void zeroWeightsComeAfterQuotientsThatRoundToZero() {
       double[] weights = new double[40];
       Arrays.fill(weights, 1, 39, Double.MIN_VALUE);
-      long[] order = indices(WeightedRandomSampler.of(weights, 40, false, 3), 0);
+      long[] order = indices(WeightedRandomSampler.of(weights, 40, 3).withReplacement(false), 0);
       assertThat(order).endsWith(0, 39);
     }
 
@@ -242,7 +247,8 @@ class PythonSamplersTest {
       assertRefused(() -> WeightedRandomSampler.of(WEIGHTS, 0, 0), "numSamples", "got 0");
       assertRefused(
           () -> WeightedRandomSampler.of(WEIGHTS, MAX_SIZE + 1L, 0), "numSamples", "2147483640");
-      assertRefused(() -> WeightedRandomSampler.of(WEIGHTS, 7, false, 0), "(6)", "got 7");
+      assertRefused(
+          () -> WeightedRandomSampler.of(WEIGHTS, 7, 0).withReplacement(false), "(6)", "got 7");
       assertRefused(() -> indices(WeightedRandomSampler.of(WEIGHTS, 1, 0), -1), "epoch");
     }
 
@@ -252,7 +258,7 @@ class PythonSamplersTest {
           WeightedRandomSampler.of(WEIGHTS, 6, 0),
           WeightedRandomSampler.of(WEIGHTS, 6, 1),
           WeightedRandomSampler.of(WEIGHTS, 5, 0),
-          WeightedRandomSampler.of(WEIGHTS, 6, false, 0),
+          WeightedRandomSampler.of(WEIGHTS, 6, 0).withReplacement(false),
           WeightedRandomSampler.of(WEIGHTS, 6, 0).withGeneratorUse(PythonGenerator.Use.LOADER),
           WeightedRandomSampler.of(new double[] {0.1, 0.9, 0.4, 0.7, 3, 0.5}, 6, 0));
       assertThat(WeightedRandomSampler.of(WEIGHTS, 6, 0))
