@@ -13,6 +13,7 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowTransform;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.training.Progress;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import org.bytedeco.javacpp.PointerScope;
@@ -68,10 +69,11 @@ public final class Starter {
   private static void train(DataLoader loader, int steps) {
     Net net = new Net();
     SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.1));
-    int step = 0;
-    for (int epoch = 0; step < steps; epoch++) {
-      for (Batch batch : loader.epoch(epoch)) {
-        if (step == 0) {
+    Progress progress = Progress.over(loader); // to stop and resume, save it as a part of a state
+    while (progress.step() < steps) {
+      for (Batch batch : progress) { // the rest of an epoch
+        long step = progress.step();
+        if (step == 1) {
           System.out.printf("first batch after %.2f s%n", secondsSinceStart());
         }
         try (PointerScope scope = new PointerScope()) { // frees the tensors of the step
@@ -79,13 +81,12 @@ public final class Starter {
           Tensor loss = nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
           loss.backward();
           optimizer.step();
-          step++;
           if (step == 1 || step % 10 == 0) {
             System.out.printf("step %d loss %.4f%n", step, loss.item_float());
           }
         }
         if (step == steps) {
-          return;
+          break;
         }
       }
     }

@@ -5,12 +5,16 @@ import static org.bytedeco.pytorch.global.torch.cross_entropy_loss;
 
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
-import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.sampler.torch.DistributedRandomSampler;
+import io.torchfeed.examples.common.EpochClock;
+import io.torchfeed.examples.common.SeededSampler;
+import io.torchfeed.training.Ranks;
+import io.torchfeed.training.Step;
+import io.torchfeed.training.TrainingLoop;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
@@ -47,58 +51,65 @@ final class Training {
   private final ProcessGroup group;
   private final Loading loading;
   private final Options options;
+  private final Metrics metrics;
 
   Training(ProcessGroup group, Loading loading, Options options) {
     this.group = group;
     this.loading = loading;
     this.options = options;
+    this.metrics = new Metrics(options.out());
   }
 
-  void run() throws IOException {
+  /** Trains all epochs; rank 0 writes the results after each. */
+  void run() throws IOException, InterruptedException {
     Images images = Images.training(options.data(), options.size(), options.augmentation());
     Images test = Images.test(options.data(), options.size());
     DataFolder.requireSameClasses(images.classes(), test.classes());
-    boolean isFirst = group.rank() == 0;
-    if (isFirst) {
+    if (group.rank() == 0) {
       SampleSheet.write(
           Images.toLookAt(options.data(), options.size(), options.augmentation()),
           options.seed(),
           options.out().resolve("samples.png"));
     }
     torch.manual_seed(options.seed());
-    Metrics metrics = new Metrics(options.out());
     try (NativeDataset rows = images.open();
         NativeDataset testRows = test.open();
         ResNet net = new ResNet(images.classes().size());
-        DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
         TensorVector parameters = net.parameters();
         SGD optimizer = new SGD(parameters, rates());
         DataLoader loader =
             DataLoader.over(rows)
-                .sampler(DistributedRandomSampler.of(rows.size(), group.part()))
+                .sampler(SeededSampler.of(rows.size(), group.part(), options.seed()))
                 .batchSize(loading.batchSize())
                 .workers(loading.workers())
                 .seed(options.seed())
                 .build()) {
-      for (int epoch = 1; epoch <= options.epochs(); epoch++) {
-        Pass pass = new Pass(model, net, optimizer, loader);
-        pass.run(epoch);
-        model.verifyReplicas();
-        Evaluation evaluation = Evaluation.of(net, testRows, group, loading);
-        if (isFirst) {
-          metrics.add(
-              new Metrics.Row(
-                  epoch,
-                  pass.meanLoss(),
-                  evaluation.accuracy(),
-                  pass.seconds(),
-                  pass.images * group.size() / pass.seconds(),
-                  pass.waitShare()));
-          new TrainedNet(net, options.size(), images.classes())
-              .save(options.out().resolve("model.pt"));
-        }
-      }
+      EpochClock clock = EpochClock.start(loader);
+      TrainedNet trained = new TrainedNet(net, options.size(), images.classes());
+      TrainingLoop.over(Ranks.of(group), all -> DistributedDataParallel.wrap(net, all))
+          .state(all -> all.module("model", net).optimizer("optimizer", optimizer, net))
+          .loader(loader)
+          .epochs(options.epochs())
+          .seed(options.seed())
+          .afterStep((model, step) -> setRate(optimizer, (step.number() + 1.0) / loader.batches()))
+          .afterEpoch(
+              (model, step) -> {
+                double seconds = clock.seconds();
+                double waitShare = clock.waitSeconds() / seconds;
+                model.verifyReplicas();
+                Evaluation evaluation = Evaluation.of(net, testRows, group, loading);
+                report(step, clock, seconds, waitShare, evaluation, trained);
+                clock.restart();
+              })
+          .build()
+          .run((step, model, batch) -> loss(net, batch, clock), optimizer::step);
     }
+  }
+
+  private static Tensor loss(ResNet net, Batch batch, EpochClock clock) {
+    Tensor loss = cross_entropy_loss(net.forward(batch.tensor(0)), batch.tensor(1));
+    clock.count(batch.size(), loss.item_float());
+    return loss;
   }
 
   private SGDOptions rates() {
@@ -108,61 +119,37 @@ final class Training {
     return rates;
   }
 
-  /** One epoch. */
-  private final class Pass {
-    private final DistributedDataParallel model;
-    private final ResNet net;
-    private final SGD optimizer;
-    private final DataLoader loader;
-    private double loss;
-    private long steps;
-    private long images;
-    private long waitNanos;
-    private long nanos;
-
-    Pass(DistributedDataParallel model, ResNet net, SGD optimizer, DataLoader loader) {
-      this.model = model;
-      this.net = net;
-      this.optimizer = optimizer;
-      this.loader = loader;
+  /** Sets the rate after a number of epochs: it falls to 0 as a cosine does. */
+  @SuppressWarnings("try") // a scope works by being open
+  private void setRate(SGD optimizer, double epochs) {
+    double rate = options.lr() * (1 + Math.cos(Math.PI * epochs / options.epochs())) / 2;
+    try (PointerScope scope = new PointerScope()) {
+      new SGDOptions(optimizer.param_groups().get(0).options()).set_lr(rate);
     }
+  }
 
-    void run(int epoch) {
-      long start = System.nanoTime();
-      try (Batches batches = loader.epoch(options.seed() + epoch - 1)) {
-        while (batches.hasNext()) {
-          double done = (epoch - 1 + steps / (double) loader.batches()) / options.epochs();
-          step(batches.next(), options.lr() * (1 + Math.cos(Math.PI * done)) / 2);
-        }
-        waitNanos = batches.waitNanos();
-      }
-      nanos = System.nanoTime() - start;
+  private void report(
+      Step step,
+      EpochClock clock,
+      double seconds,
+      double waitShare,
+      Evaluation evaluation,
+      TrainedNet trained) {
+    if (step.rank() != 0) {
+      return;
     }
-
-    @SuppressWarnings("try") // a scope works by being open
-    private void step(Batch batch, double lr) {
-      try (PointerScope scope = new PointerScope()) {
-        new SGDOptions(optimizer.param_groups().get(0).options()).set_lr(lr);
-        optimizer.zero_grad();
-        Tensor value = cross_entropy_loss(net.forward(batch.tensor(0)), batch.tensor(1));
-        model.backward(value);
-        optimizer.step();
-        loss += value.item_float();
-        images += batch.size();
-        steps++;
-      }
-    }
-
-    double meanLoss() {
-      return loss / steps;
-    }
-
-    double seconds() {
-      return nanos / 1e9;
-    }
-
-    double waitShare() {
-      return waitNanos / (double) nanos;
+    try {
+      metrics.add(
+          new Metrics.Row(
+              Math.toIntExact(step.epoch() + 1),
+              clock.lossSum() / clock.batches(),
+              evaluation.accuracy(),
+              seconds,
+              clock.rows() * step.worldSize() / seconds,
+              waitShare));
+      trained.save(options.out().resolve("model.pt"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 }
