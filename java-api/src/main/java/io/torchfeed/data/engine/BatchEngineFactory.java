@@ -3,7 +3,6 @@ package io.torchfeed.data.engine;
 
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
-import io.torchfeed.data.task.IndexTasks;
 import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
@@ -21,10 +20,8 @@ import java.util.function.UnaryOperator;
 public record BatchEngineFactory(Supplier<? extends BatchEngine> engines, Runnable release)
     implements AutoCloseable {
   /** Returns the engines of JVM threads. */
-  public static BatchEngineFactory ofThreads(JavaEngineOptions options) {
-    IndexTasks tasks = options.tasks();
-    return new BatchEngineFactory(
-        () -> new JavaEngine(options), tasks == null ? () -> {} : tasks::close);
+  public static BatchEngineFactory ofThreads(JavaEngineOptions options, Runnable release) {
+    return new BatchEngineFactory(() -> new JavaEngine(options), release);
   }
 
   /** Returns the engines that use libtorch's C++ data loader; takes ownership of the rows. */

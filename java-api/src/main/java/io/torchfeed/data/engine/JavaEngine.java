@@ -8,6 +8,7 @@ import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.task.BatchRequest;
 import io.torchfeed.data.task.BatchTask;
 import io.torchfeed.data.task.IndexRequest;
+import io.torchfeed.data.task.Worker;
 import io.torchfeed.internal.LoaderEvents;
 import io.torchfeed.memory.Slab;
 import java.time.Duration;
@@ -44,7 +45,6 @@ final class JavaEngine implements BatchEngine {
   private final Consumer<BatchTask> failing;
   private final Consumer<BatchTask> dropping = this::drop;
   private final WorkerPool pool;
-  private final InlineWorker inline;
   private final SlabPool slabs;
   private @Nullable Slab current; // slab of the batch that the consumer has taken last
   private long epoch;
@@ -59,11 +59,9 @@ final class JavaEngine implements BatchEngine {
     results = new TaskResults(options);
     tasks = new TaskQueue(options.inOrder());
     failing = tasks::fail;
-    pool =
-        new WorkerPool(options.workers(), () -> new LoaderWorker(this, new BatchFiller(options)));
+    pool = new WorkerPool(options.workers(), options.content(), this::work);
     rewinder = handOff.consumer(() -> !pool.isBusy());
     closer = handOff.consumer(() -> !pool.isBusy());
-    inline = new InlineWorker(options);
     slabs = new SlabPool(options.content().layout(), options.batchRows());
   }
 
@@ -97,7 +95,6 @@ final class JavaEngine implements BatchEngine {
       }
       tasks.dropWaiting();
       pool.cancel();
-      inline.cancel();
       handOff.interrupt();
     }
   }
@@ -119,7 +116,7 @@ final class JavaEngine implements BatchEngine {
   }
 
   private void drop(BatchTask task) {
-    takeBack(task.drop());
+    slabs.giveBack(task.drop());
   }
 
   @Override
@@ -134,7 +131,7 @@ final class JavaEngine implements BatchEngine {
   private BatchTask task(BatchRequest request) {
     return request instanceof BatchTask task
         ? task
-        : requireNonNull(options.tasks()).create(epoch, (IndexRequest) request);
+        : requireNonNull(options.tasks()).apply((IndexRequest) request);
   }
 
   @Override
@@ -215,9 +212,7 @@ final class JavaEngine implements BatchEngine {
   private @Nullable BatchTask takeable() {
     synchronized (handOff) {
       requireUndisturbed();
-      if (tasks.first() == null) {
-        throw new IllegalStateException("no batch was requested");
-      }
+      tasks.first();
       if (pool.isIncomplete()) {
         pool.reap(failing);
         pool.fillUp();
@@ -234,26 +229,27 @@ final class JavaEngine implements BatchEngine {
   }
 
   private BatchTask filledHere() {
+    Worker worker;
     BatchTask task;
     boolean wasInterrupted;
     synchronized (handOff) {
       requireUndisturbed();
       task = tasks.first();
-      if (task == null) {
-        throw new IllegalStateException("no batch was requested");
-      }
       if (task.isDone()) {
         return task;
       }
+      worker = pool.ofConsumer();
+      worker.begin(task);
       tasks.begin(task);
-      wasInterrupted = inline.begin(task);
+      wasInterrupted = Thread.interrupted();
     }
     try {
-      inline.fill(task, slabSource);
+      worker.fill(task, slabSource);
     } finally {
       synchronized (handOff) {
         task.end();
-        inline.end(task, wasInterrupted);
+        worker.end();
+        passOnInterrupt(task, wasInterrupted);
       }
     }
     synchronized (handOff) {
@@ -266,45 +262,60 @@ final class JavaEngine implements BatchEngine {
     return task;
   }
 
-  /** Runs a worker until it is dismissed. */
-  void work(LoaderWorker worker) {
+  /** An interrupt is meant for the consumer, unless the engine sent it. */
+  private static void passOnInterrupt(BatchTask filled, boolean wasInterrupted) {
+    boolean isInterrupted = Thread.interrupted() || filled.wasInterrupted();
+    if (wasInterrupted || (isInterrupted && !filled.isCancelled())) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Runs a worker until it ends, normally or not. */
+  private void work(Worker worker) {
+    Throwable by = null;
+    try {
+      fillBatches(worker);
+    } catch (Throwable e) {
+      by = e;
+    } finally {
+      synchronized (handOff) {
+        worker.endThread(by);
+        handOff.interrupt(); // the consumer replaces it; another takes the task that woke it
+      }
+      worker.stop();
+    }
+  }
+
+  private void fillBatches(Worker worker) {
     HandOff.Waiter waiter = handOff.worker(() -> isWaitOver(worker));
-    worker.filler.start();
+    worker.start();
     synchronized (handOff) {
-      worker.isStarting = false;
+      worker.endStart();
     }
     for (BatchTask task = next(worker, waiter); task != null; task = next(worker, waiter)) {
-      worker.filler.fill(task, slabSource);
+      worker.fill(task, slabSource);
       end(worker, task);
-      if (!worker.filler.isUsable()) {
+      if (!worker.isUsable()) {
         return;
       }
     }
   }
 
-  /** Notes that a worker ended, normally or not. */
-  void ended(LoaderWorker worker, @Nullable Throwable by) {
-    synchronized (handOff) {
-      worker.end(by);
-      handOff.interrupt(); // the consumer replaces it; another takes the task that woke it
-    }
+  private boolean isWaitOver(Worker worker) {
+    return closed || worker.isDismissed() || tasks.firstReady() != null;
   }
 
-  private boolean isWaitOver(LoaderWorker worker) {
-    return closed || worker.isDismissed || tasks.firstReady() != null;
-  }
-
-  private @Nullable BatchTask next(LoaderWorker worker, HandOff.Waiter waiter) {
+  private @Nullable BatchTask next(Worker worker, HandOff.Waiter waiter) {
     LoaderEvents.SlabWait event = null;
     while (true) {
       synchronized (handOff) {
         Thread.interrupted(); // was meant for a batch that is over
-        if (closed || worker.isDismissed) {
+        if (closed || worker.isDismissed()) {
           return null;
         }
         BatchTask task = tasks.firstReady();
         if (task != null) {
-          worker.current = task; // first: a worker that dies from here on fails the batch
+          worker.begin(task); // first: a worker that dies from here on fails the batch
           tasks.begin(task);
           if (event != null) {
             event.finish(worker.number());
@@ -319,13 +330,13 @@ final class JavaEngine implements BatchEngine {
     }
   }
 
-  private void end(LoaderWorker worker, BatchTask task) {
+  private void end(Worker worker, BatchTask task) {
     synchronized (handOff) {
       task.end(); // another task may be ready now, which this worker checks next
-      if (task.isCancelled() || worker.isDismissed || closed) {
+      if (task.isCancelled() || worker.isDismissed() || closed) {
         drop(task);
       }
-      worker.current = null; // not before the task has ended: a worker may die in between
+      worker.end(); // not before the task has ended: a worker may die in between
       handOff.completed();
     }
   }
@@ -348,19 +359,8 @@ final class JavaEngine implements BatchEngine {
   }
 
   private void takeBackCurrent() {
-    takeBack(current);
+    slabs.giveBack(current);
     current = null;
-  }
-
-  private void takeBack(@Nullable Slab slab) {
-    if (slab == null) {
-      return;
-    }
-    if (closed) {
-      slab.close();
-    } else {
-      slabs.giveBack(slab);
-    }
   }
 
   @Override
@@ -389,10 +389,10 @@ final class JavaEngine implements BatchEngine {
     long end;
     synchronized (handOff) {
       dropAll();
-      slabs.clear();
+      slabs.close();
       end = interruptedAt + LAST_PATIENCE_NANOS;
     }
-    inline.stop();
+    pool.stopConsumers();
     results.close();
     // Workers in a sample that does not return are abandoned; they free their objects.
     pool.joinBriefly(end);

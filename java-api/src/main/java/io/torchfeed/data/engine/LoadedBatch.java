@@ -2,12 +2,22 @@
 package io.torchfeed.data.engine;
 
 import io.torchfeed.data.task.BatchTask;
+import io.torchfeed.data.task.IndexRequest;
+import java.util.Arrays;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
-/** The result of a request to an engine: the rows of a batch, or the reason why there are none. */
+/**
+ * The result of a request, from the engine to the end of the consumer's batch: the rows of a batch,
+ * or the reason why there are none. Engines know it by the number of its request; the pass that
+ * takes it adds which samples it holds.
+ *
+ * <p>A {@link io.torchfeed.data.loader.Batch} refers to it and to the pass; it refers to neither,
+ * so that a pass that the consumer has dropped can be detected.
+ */
 public final class LoadedBatch {
   private static final Tensor[] NO_TENSORS = {};
+  private static final long[] NO_INDICES = {};
 
   /** The number of the request. */
   public final long batch;
@@ -32,6 +42,16 @@ public final class LoadedBatch {
 
   /** True if the request turned out to be for nothing. */
   final boolean isNothing;
+
+  // Set by the pass.
+  private boolean isIdentified;
+  private long epoch;
+  private long number;
+  private long[] indices = NO_INDICES;
+  private int size;
+  private @Nullable IndexRequest request;
+
+  private volatile boolean ended;
 
   private LoadedBatch(
       long batch,
@@ -82,9 +102,29 @@ public final class LoadedBatch {
     return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos(), null, failure, false);
   }
 
-  /** Returns the same batch in other tensors of the same shapes. */
-  LoadedBatch in(Tensor[] others) {
-    return new LoadedBatch(batch, others, rows, bytes, nanos, elements, failure, isNothing);
+  /** Returns the same batch, which it replaces, in other tensors. */
+  public LoadedBatch in(Tensor[] others) {
+    LoadedBatch other =
+        new LoadedBatch(batch, others, rows, bytes, nanos, elements, failure, isNothing);
+    other.identify(this, indices, request);
+    return other;
+  }
+
+  /** Returns the same batch in other tensors, for any time: with its own copy of the index list. */
+  public LoadedBatch keptIn(Tensor[] others) {
+    LoadedBatch other =
+        new LoadedBatch(batch, others, rows, bytes, nanos, elements, failure, isNothing);
+    other.identify(this, Arrays.copyOf(indices, size), null);
+    return other;
+  }
+
+  private void identify(LoadedBatch as, long[] samples, @Nullable IndexRequest of) {
+    isIdentified = as.isIdentified;
+    epoch = as.epoch;
+    number = as.number;
+    size = as.size;
+    indices = samples;
+    request = of;
   }
 
   /** Returns the same batch with the reason why it could not be delivered. */
@@ -95,5 +135,75 @@ public final class LoadedBatch {
   /** Returns whether there are rows to deliver. */
   public boolean hasRows() {
     return failure == null && !isNothing;
+  }
+
+  /** Returns whether the pass has noted which samples the batch holds. */
+  public boolean isIdentified() {
+    return isIdentified;
+  }
+
+  /** Notes that the batch holds the samples of an index list, which is reused after it. */
+  public void identify(IndexRequest list) {
+    int[] kept = elements;
+    if (kept == null) {
+      indices = list.indices;
+      size = list.size;
+    } else {
+      indices = Arrays.stream(kept).mapToLong(element -> list.indices[element]).toArray();
+      size = kept.length;
+    }
+    epoch = list.epoch;
+    number = list.batch;
+    request = list;
+    isIdentified = true;
+  }
+
+  /** Notes that the batch holds samples of a stream. */
+  public void identify(long ofEpoch, long numberInEpoch, long[] samples) {
+    epoch = ofEpoch;
+    number = numberInEpoch;
+    indices = samples;
+    size = samples.length;
+    isIdentified = true;
+  }
+
+  public long epoch() {
+    return epoch;
+  }
+
+  /** Returns the number of the batch in its epoch. */
+  public long number() {
+    return number;
+  }
+
+  /** Returns the dataset indices; the first {@link #size} are valid; reused after the batch. */
+  public long[] indices() {
+    return indices;
+  }
+
+  public int size() {
+    return size;
+  }
+
+  /** Returns the request, if it is to be reused. */
+  public @Nullable IndexRequest request() {
+    return request;
+  }
+
+  public boolean hasEnded() {
+    return ended;
+  }
+
+  /** Ends the batch without freeing its tensors. May be called by any thread. */
+  public void end() {
+    ended = true;
+  }
+
+  /** Ends the batch and frees its tensors. Idempotent. */
+  public synchronized void close() {
+    ended = true;
+    for (Tensor tensor : tensors) {
+      tensor.close(); // idempotent
+    }
   }
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * slab is page-locked: such a slab is being copied to a device, and is reused after that. Not
  * thread-safe, except {@link #allocate}.
  */
-final class SlabPool {
+final class SlabPool implements AutoCloseable {
   /**
    * The limit of slabs being copied. Beyond it, slabs are held by kept batches rather than by late
    * copies.
@@ -25,6 +25,7 @@ final class SlabPool {
   private final List<Slab> read = new ArrayList<>(MAX_READ + 1); // slabs being copied
   private volatile @Nullable String device;
   private boolean once;
+  private boolean closed;
 
   public SlabPool(BatchLayout layout, int rows) {
     this.layout = layout;
@@ -59,9 +60,12 @@ final class SlabPool {
         : Slab.allocatePinned(layout.slabColumns(), rows, pinnedFor);
   }
 
-  /** Takes a slab back, or frees it. Does not fail for lack of memory. */
-  public void giveBack(Slab slab) {
-    if (once) {
+  /** Takes a slab back, or frees it; null: none. Does not fail for lack of memory. */
+  public void giveBack(@Nullable Slab slab) {
+    if (slab == null) {
+      return;
+    }
+    if (once || closed) {
       slab.close();
     } else if (slab.isFree()) {
       keep(slab);
@@ -83,8 +87,10 @@ final class SlabPool {
     }
   }
 
-  /** Releases all slabs; tensors that refer to them keep their memory. */
-  public void clear() {
+  /** Frees all slabs, and those given back later; tensors that refer to them keep their memory. */
+  @Override
+  public void close() {
+    closed = true;
     clear(free);
     clear(read);
   }

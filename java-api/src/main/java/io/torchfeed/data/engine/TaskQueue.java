@@ -59,9 +59,16 @@ final class TaskQueue {
     task.end();
   }
 
-  /** Returns the batch that was requested first, or null. */
-  @Nullable BatchTask first() {
-    return requested.isEmpty() ? null : requested.get(0);
+  /**
+   * Returns the batch that was requested first.
+   *
+   * @throws IllegalStateException if there is none
+   */
+  BatchTask first() {
+    if (requested.isEmpty()) {
+      throw new IllegalStateException("no batch was requested");
+    }
+    return requested.get(0);
   }
 
   /** Returns the batch that can be taken now, or null. */

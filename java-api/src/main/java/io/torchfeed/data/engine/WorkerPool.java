@@ -3,33 +3,38 @@ package io.torchfeed.data.engine;
 
 import io.torchfeed.data.LoaderWorkerException;
 import io.torchfeed.data.task.BatchTask;
+import io.torchfeed.data.task.TaskOptions;
+import io.torchfeed.data.task.Worker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The worker threads of an engine. Guarded by the engine's monitor, except {@link #joinBriefly}. A
- * worker that is the caller does not count as busy. If a call fails for lack of memory, the next
- * one does the rest.
+ * The workers of an engine: a number of threads or, without any, one that uses the consumer's.
+ * Guarded by the engine's monitor, except {@link #joinBriefly} and {@link #stopConsumers}. A worker
+ * that is the caller does not count as busy. If a call fails for lack of memory, the next one does
+ * the rest.
  */
 final class WorkerPool {
   private static final System.Logger LOGGER = System.getLogger("io.torchfeed.data");
 
   private final int size;
-  private final Supplier<LoaderWorker> factory;
-  private final List<LoaderWorker> workers = new ArrayList<>();
-  private final @Nullable LoaderWorker[] leaving;
+  private final TaskOptions content;
+  private final Consumer<Worker> body;
+  private final List<Worker> workers = new ArrayList<>();
+  private final @Nullable Worker[] leaving;
+  private volatile @Nullable Worker ofConsumer;
   private @Nullable LoaderWorkerException death; // not yet reported
 
   /** Creates a pool without threads. */
-  WorkerPool(int size, Supplier<LoaderWorker> factory) {
+  WorkerPool(int size, TaskOptions content, Consumer<Worker> body) {
     this.size = size;
-    this.factory = factory;
-    this.leaving = new LoaderWorker[size];
+    this.content = content;
+    this.body = body;
+    this.leaving = new Worker[size];
   }
 
   /**
@@ -40,11 +45,11 @@ final class WorkerPool {
   void fillUp() {
     try {
       while (workers.size() < size) {
-        LoaderWorker worker = factory.get();
+        Worker worker = Worker.ofThread(content, body);
         workers.add(worker);
         boolean started = false;
         try {
-          worker.start();
+          worker.startThread();
           started = true;
         } finally {
           if (!started) {
@@ -55,6 +60,24 @@ final class WorkerPool {
     } catch (OutOfMemoryError e) { // thrown by the JVM if no more threads can be started
       throw new IllegalStateException(
           "%d worker threads could not be started: %s".formatted(size, e.getMessage()), e);
+    }
+  }
+
+  /** Returns the worker that uses the consumer's thread; another one if its start has failed. */
+  Worker ofConsumer() {
+    Worker present = ofConsumer;
+    if (present == null || !present.isUsable()) {
+      present = Worker.ofConsumer(content);
+      ofConsumer = present;
+    }
+    return present;
+  }
+
+  /** Notes that the worker that uses the consumer's thread fills no more batches. */
+  void stopConsumers() {
+    Worker present = ofConsumer;
+    if (present != null) {
+      present.stop();
     }
   }
 
@@ -82,13 +105,13 @@ final class WorkerPool {
     }
   }
 
-  private void bury(LoaderWorker worker, Consumer<BatchTask> failed) {
-    BatchTask task = worker.current;
+  private void bury(Worker worker, Consumer<BatchTask> failed) {
+    BatchTask task = worker.current();
     if (task == null || task.isDone()) {
       if (worker.endedBy() != null) {
         death = new LoaderWorkerException(worker.number(), "while waiting", worker.endedBy());
       }
-      worker.current = null;
+      worker.end();
       return;
     }
     task.fail(
@@ -97,7 +120,7 @@ final class WorkerPool {
             "while loading batch %d of epoch %d".formatted(task.batch, task.epoch),
             worker.endedBy()));
     failed.accept(task);
-    worker.current = null;
+    worker.end();
   }
 
   /**
@@ -122,13 +145,9 @@ final class WorkerPool {
     }
   }
 
-  private static boolean isBusy(LoaderWorker worker) {
-    return worker.current != null && !worker.hasEnded() && worker != Thread.currentThread();
-  }
-
   boolean isBusy() {
     for (int i = 0; i < workers.size(); i++) {
-      if (isBusy(workers.get(i))) {
+      if (workers.get(i).isBusy()) {
         return true;
       }
     }
@@ -138,13 +157,11 @@ final class WorkerPool {
   /** Cancels the batches that workers are filling, and interrupts the workers. */
   void cancel() {
     for (int i = 0; i < workers.size(); i++) {
-      LoaderWorker worker = workers.get(i);
-      if (worker.current != null) {
-        worker.current.cancel();
-      }
-      if (isBusy(worker)) {
-        worker.interrupt();
-      }
+      workers.get(i).cancel();
+    }
+    Worker present = ofConsumer;
+    if (present != null) {
+      present.cancel();
     }
   }
 
@@ -154,17 +171,15 @@ final class WorkerPool {
   void beginLeaving() {
     for (int i = 0; i < workers.size(); i++) {
       leaving[i] = workers.get(i);
-      if (workers.get(i).isStarting) {
-        workers.get(i).interrupt();
-      }
+      workers.get(i).cancelStart();
     }
   }
 
   /** Abandons the busy workers: they end after their current batch. */
   void dismissBusy() {
     for (int i = workers.size() - 1; i >= 0; i--) {
-      if (isBusy(workers.get(i))) {
-        workers.remove(i).isDismissed = true;
+      if (workers.get(i).isBusy()) {
+        workers.remove(i).dismiss();
       }
     }
   }
@@ -178,9 +193,9 @@ final class WorkerPool {
   /** Waits for the leaving workers to end, until a {@link System#nanoTime} deadline. */
   void joinBriefly(long end) {
     boolean wasInterrupted = false;
-    for (LoaderWorker worker : leaving) {
+    for (Worker worker : leaving) {
       long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
-      if (worker != null && worker != Thread.currentThread() && left > 0) {
+      if (worker != null && left > 0) {
         try {
           worker.join(left);
         } catch (InterruptedException e) {

@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.BatchTransform;
-import io.torchfeed.data.pass.DeliveredBatch;
+import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.task.SampleRandom;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.ImageTensorPlan;
@@ -114,15 +114,15 @@ public final class Batch implements AutoCloseable {
   }
 
   private final Batches pass; // keeps the pass reachable while one of its batches is in use
-  private final DeliveredBatch content;
+  private final LoadedBatch content;
   private final boolean kept;
 
   /** Creates the batch that a consumer has taken. */
-  Batch(Batches pass, DeliveredBatch content) {
+  Batch(Batches pass, LoadedBatch content) {
     this(pass, content, false);
   }
 
-  private Batch(Batches pass, DeliveredBatch content, boolean kept) {
+  private Batch(Batches pass, LoadedBatch content, boolean kept) {
     this.pass = pass;
     this.content = content;
     this.kept = kept;
@@ -155,7 +155,7 @@ public final class Batch implements AutoCloseable {
    *     does not divide evenly, and where samples were skipped; varies with a batch sampler
    */
   public int size() {
-    return content.size;
+    return content.size();
   }
 
   /**
@@ -164,7 +164,7 @@ public final class Batch implements AutoCloseable {
    * @return the number of the epoch, at least 0
    */
   public long epoch() {
-    return content.epoch;
+    return content.epoch();
   }
 
   /**
@@ -173,7 +173,7 @@ public final class Batch implements AutoCloseable {
    * @return the number, starting at 0
    */
   public long number() {
-    return content.number;
+    return content.number();
   }
 
   /**
@@ -185,7 +185,7 @@ public final class Batch implements AutoCloseable {
    */
   public long[] indices() {
     requireNotEnded();
-    return Arrays.copyOf(content.indices, content.size);
+    return Arrays.copyOf(content.indices(), content.size());
   }
 
   /**
@@ -201,7 +201,7 @@ public final class Batch implements AutoCloseable {
   public boolean isPadding(int row) {
     int element = Checks.requireIndex("row", row, size());
     int[] elements = content.elements;
-    return pass.isPadding(content.number, elements == null ? element : elements[element]);
+    return pass.isPadding(content.number(), elements == null ? element : elements[element]);
   }
 
   /**
@@ -218,7 +218,7 @@ public final class Batch implements AutoCloseable {
       for (int i = 0; i < all.length; i++) {
         kept[i] = copyOf(all[i]);
       }
-      return new Batch(pass, content.in(kept), true);
+      return new Batch(pass, content.keptIn(kept), true);
     }
   }
 
@@ -250,7 +250,7 @@ public final class Batch implements AutoCloseable {
 
   /** Returns the same batch in tensors that others own and close. */
   Batch lending(Tensor[] others) {
-    return new Batch(pass, content.in(others), kept);
+    return new Batch(pass, content.keptIn(others), kept);
   }
 
   /** Returns the tensors of all columns. */
@@ -266,7 +266,7 @@ public final class Batch implements AutoCloseable {
                   ? "kept batch %d of epoch %d is closed"
                   : "batch %d of epoch %d has ended: the next one was taken, or its pass is over or"
                       + " closed; use it before that, or keep() it")
-              .formatted(content.number, content.epoch));
+              .formatted(content.number(), content.epoch()));
     }
   }
 

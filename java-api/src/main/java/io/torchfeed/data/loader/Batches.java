@@ -2,8 +2,8 @@
 package io.torchfeed.data.loader;
 
 import io.torchfeed.data.LoaderState;
+import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.pass.Abandoned;
-import io.torchfeed.data.pass.DeliveredBatch;
 import io.torchfeed.data.pass.Pass;
 import java.lang.ref.Reference;
 import java.util.Iterator;
@@ -130,7 +130,7 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     }
   }
 
-  private Batch view(DeliveredBatch content) {
+  private Batch view(LoadedBatch content) {
     return new Batch(this, content);
   }
 
@@ -139,12 +139,11 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
    *
    * @throws Exception if the step fails; the loaded batch is left to the caller
    */
-  private DeliveredBatch afterStep(Batch.Step step, long seed, DeliveredBatch loaded)
-      throws Exception {
-    DeliveredBatch finished;
+  private LoadedBatch afterStep(Batch.Step step, long seed, LoadedBatch loaded) throws Exception {
+    LoadedBatch finished;
     try (PointerScope scope = new PointerScope();
         NoGradGuard guard = new NoGradGuard()) {
-      finished = loaded.withTensors(Batch.references(step.apply(new Batch(this, loaded), seed)));
+      finished = loaded.in(Batch.references(step.apply(new Batch(this, loaded), seed)));
     }
     loaded.close();
     return finished;

@@ -3,7 +3,9 @@ package io.torchfeed.data.loader;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowOwner;
+import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.BatchTransform;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.FailurePolicy;
@@ -22,7 +24,10 @@ import io.torchfeed.data.pass.Prefetch;
 import io.torchfeed.data.pass.ShardSource;
 import io.torchfeed.data.pass.StreamStart;
 import io.torchfeed.data.task.BatchLayout;
-import io.torchfeed.data.task.IndexTasks;
+import io.torchfeed.data.task.BatchTask;
+import io.torchfeed.data.task.DatasetTask;
+import io.torchfeed.data.task.GatherTask;
+import io.torchfeed.data.task.IndexRequest;
 import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.data.task.TaskOptions;
 import io.torchfeed.memory.RowSpec;
@@ -36,6 +41,7 @@ import io.torchfeed.sampler.torch.SequentialSampler;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The options of a loader that is being built; null: the default. Not thread-safe. */
@@ -198,7 +204,7 @@ final class LoaderOptions {
 
   private BatchEngineFactory streamEngine(StreamDataset dataset, int batchRows, LoaderMeter meter) {
     BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
-    return javaEngine(null, layout, batchRows, meter);
+    return javaEngine(null, () -> {}, layout, batchRows, meter);
   }
 
   private BatchEngineFactory engine(
@@ -206,7 +212,7 @@ final class LoaderOptions {
     if (data instanceof LoaderData.Indexed indexed) {
       Dataset dataset = indexed.dataset();
       BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
-      return javaEngine(IndexTasks.reading(dataset), layout, batchRows, meter);
+      return javaEngine(DatasetTask.reading(dataset), () -> {}, layout, batchRows, meter);
     }
     NativeDataset rows = ((LoaderData.Native) data).dataset();
     if (seed != null && transform == null && !drawsAfterTransfer && !RowOwner.takesSeed(rows)) {
@@ -228,8 +234,8 @@ final class LoaderOptions {
               meter));
     }
     BatchLayout layout = layout(rows.columns(), List.of(), batchRows);
-    IndexTasks tasks = IndexTasks.gathering(RowOwner.share(rows, "DataLoader"));
-    return javaEngine(tasks, layout, batchRows, meter);
+    NativeHandle<RowSet> shared = RowOwner.share(rows, "DataLoader");
+    return javaEngine(GatherTask.gathering(shared), shared::close, layout, batchRows, meter);
   }
 
   private BatchLayout layout(List<RowSpec> columns, List<VariableLength> lengths, int batchRows) {
@@ -239,7 +245,11 @@ final class LoaderOptions {
   }
 
   private BatchEngineFactory javaEngine(
-      @Nullable IndexTasks tasks, BatchLayout layout, int batchRows, LoaderMeter meter) {
+      @Nullable Function<IndexRequest, BatchTask> tasks,
+      Runnable release,
+      BatchLayout layout,
+      int batchRows,
+      LoaderMeter meter) {
     return BatchEngineFactory.ofThreads(
         new JavaEngineOptions(
             tasks,
@@ -247,13 +257,14 @@ final class LoaderOptions {
                 layout,
                 onFailure == null ? FailurePolicy.report() : onFailure,
                 seedOrDefault(),
-                meter),
+                meter,
+                workerHooks == null ? new WorkerHooks() {} : workerHooks,
+                new AtomicInteger()),
             batchRows,
             workersOrDefault(),
             inOrderOrDefault(),
-            timeout,
-            workerHooks == null ? new WorkerHooks() {} : workerHooks,
-            new AtomicInteger()));
+            timeout),
+        release);
   }
 
   private long datasetSize() {

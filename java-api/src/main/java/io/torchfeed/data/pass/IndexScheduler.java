@@ -9,6 +9,7 @@ import io.torchfeed.data.task.IndexRequest;
 import io.torchfeed.sampler.ResumableCursor;
 import io.torchfeed.sampler.SamplerState;
 import java.util.Arrays;
+import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +29,7 @@ final class IndexScheduler implements PrefetchScheduler {
   private static final int MAX_FAILURES = 2;
 
   private final BatchEngine engine;
+  private final Supplier<ResumableCursor.OfBatches> opener;
   private final long datasetSize;
   private final long first;
   private final long count;
@@ -36,7 +38,8 @@ final class IndexScheduler implements PrefetchScheduler {
   private final long[] deliveredBefore; // ascending
 
   // Guarded by this.
-  private final OrderCursor order;
+  private ResumableCursor.@Nullable OfBatches cursor; // closed when it is not needed
+  private boolean closed;
   private final InFlightBatches window;
   private long samplingNanos;
   private boolean cursorIsLost;
@@ -45,22 +48,25 @@ final class IndexScheduler implements PrefetchScheduler {
   private int failures; // consecutive, at that batch
 
   /**
-   * Takes ownership of the order, positioned at the first batch.
+   * Takes ownership of the cursor of the order, positioned at the first batch.
    *
+   * @param opener opens another cursor of the same batches, for states and padding when the pass
+   *     needs no more indices
    * @param deliveredBefore the batches after the first one to leave out, ascending
    * @param maxInFlight the maximum number of batches in flight
    */
   IndexScheduler(
       BatchEngine engine,
-      OrderCursor order,
+      ResumableCursor.OfBatches cursor,
+      Supplier<ResumableCursor.OfBatches> opener,
       long[] deliveredBefore,
       IndexSource source,
       int maxInFlight) {
     this.engine = engine;
-    this.order = order;
+    this.cursor = cursor;
+    this.opener = opener;
     this.deliveredBefore = deliveredBefore;
     this.datasetSize = source.datasetSize();
-    ResumableCursor.OfBatches cursor = order.get();
     this.epoch = cursor.epoch();
     this.first = cursor.position();
     this.isInOrder = source.inOrder() && deliveredBefore.length == 0;
@@ -107,10 +113,11 @@ final class IndexScheduler implements PrefetchScheduler {
   private void requestNext() {
     long batch = window.next();
     if (cursorIsLost) {
-      order.get().seek(batch);
+      cursor().seek(batch);
     }
     cursorIsLost = true; // until everything has succeeded
     IndexRequest request = window.blank();
+    request.epoch = epoch;
     request.batch = batch;
     long start = System.nanoTime();
     request.size = read(request);
@@ -124,7 +131,7 @@ final class IndexScheduler implements PrefetchScheduler {
   }
 
   private int read(IndexRequest request) {
-    int size = order.get().next(request.indices, 0);
+    int size = cursor().next(request.indices, 0);
     if (size == 0) {
       throw new IllegalStateException(
           "the batch sampler promised %d batches but ended after %d"
@@ -206,8 +213,8 @@ final class IndexScheduler implements PrefetchScheduler {
   }
 
   @Override
-  public synchronized DeliveredBatch batch(LoadedBatch loaded) {
-    return new DeliveredBatch(epoch, window.requested(loaded.batch), loaded);
+  public synchronized void identify(LoadedBatch loaded) {
+    loaded.identify(window.requested(loaded.batch));
   }
 
   @Override
@@ -219,9 +226,10 @@ final class IndexScheduler implements PrefetchScheduler {
   }
 
   @Override
-  public synchronized void release(DeliveredBatch batch) {
-    if (batch.request != null) {
-      window.release(batch.request);
+  public synchronized void release(LoadedBatch batch) {
+    IndexRequest request = batch.request();
+    if (request != null) {
+      window.release(request);
     }
   }
 
@@ -232,7 +240,7 @@ final class IndexScheduler implements PrefetchScheduler {
 
   @Override
   public synchronized LoaderState state(boolean isEndReported) {
-    SamplerState state = order.get().stateAt(window.oldest());
+    SamplerState state = cursor().stateAt(window.oldest());
     return isEndReported && isComplete()
         ? new LoaderState.IndexState(state.asFinished())
         : new LoaderState.IndexState(state, deliveredAhead());
@@ -248,7 +256,7 @@ final class IndexScheduler implements PrefetchScheduler {
       throw new IllegalArgumentException(
           "position must be in [%d, %d], got %d".formatted(first, window.oldest(), position));
     }
-    return new LoaderState.IndexState(order.get().stateAt(position));
+    return new LoaderState.IndexState(cursor().stateAt(position));
   }
 
   private long[] deliveredAhead() {
@@ -260,16 +268,37 @@ final class IndexScheduler implements PrefetchScheduler {
 
   @Override
   public synchronized boolean isPadding(long batch, int element) {
-    return order.get().isPadding(batch, element);
+    return cursor().isPadding(batch, element);
   }
 
   @Override
   public synchronized void finish() {
-    order.release();
+    closeCursor();
   }
 
   @Override
   public synchronized void close() {
-    order.close();
+    closed = true;
+    closeCursor();
+  }
+
+  private void closeCursor() {
+    ResumableCursor.OfBatches open = cursor;
+    cursor = null;
+    if (open != null) {
+      open.close();
+    }
+  }
+
+  private ResumableCursor.OfBatches cursor() {
+    ResumableCursor.OfBatches open = cursor;
+    if (open == null) {
+      if (closed) {
+        throw new IllegalStateException("the pass is closed");
+      }
+      open = opener.get();
+      cursor = open;
+    }
+    return open;
   }
 }

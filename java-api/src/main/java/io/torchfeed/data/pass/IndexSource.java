@@ -120,7 +120,7 @@ public record IndexSource(BatchSampler plan, long datasetSize, boolean inOrder)
     @Override
     public PrefetchScheduler scheduler(BatchEngine engine, int maxInFlight) {
       return new IndexScheduler(
-          engine, new OrderCursor(cursor, opener), deliveredBefore, IndexSource.this, maxInFlight);
+          engine, cursor, opener, deliveredBefore, IndexSource.this, maxInFlight);
     }
 
     @Override

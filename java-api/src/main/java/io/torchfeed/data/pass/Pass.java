@@ -25,7 +25,7 @@ public final class Pass {
      *
      * @throws Exception if that fails; the loaded batch is left to the caller
      */
-    DeliveredBatch apply(DeliveredBatch loaded) throws Exception;
+    LoadedBatch apply(LoadedBatch loaded) throws Exception;
   }
 
   private final LoaderCore loader;
@@ -85,7 +85,7 @@ public final class Pass {
    * @throws OutOfMemoryError if there is no memory for the result or an exception; the next call
    *     continues with the same batch
    */
-  public <T> T next(Finish finish, Function<DeliveredBatch, T> view) {
+  public <T> T next(Finish finish, Function<LoadedBatch, T> view) {
     lifecycle.enter();
     try {
       lifecycle.beginTaking();
@@ -97,7 +97,7 @@ public final class Pass {
           lifecycle.requireOpen(); // the failure of an interrupted engine says nothing of the batch
         }
         if (loaded.hasRows()) {
-          return delivered(loaded, finish, view);
+          return delivered(finish, view);
         }
         end(loaded);
         if (loaded.failure != null) {
@@ -127,20 +127,22 @@ public final class Pass {
     return loaded;
   }
 
-  private <T> T delivered(LoadedBatch loaded, Finish finish, Function<DeliveredBatch, T> view) {
-    DeliveredBatch batch = underWay.batch(scheduler);
+  private <T> T delivered(Finish finish, Function<LoadedBatch, T> view) {
+    if (!underWay.loaded().isIdentified()) {
+      scheduler.identify(underWay.loaded());
+    }
     Throwable thrown = underWay.finish(finish);
+    LoadedBatch batch = underWay.loaded();
     if (thrown != null) {
       Throwable reason = underWay.reason(thrown);
-      end(loaded);
+      end(batch);
       batch.close();
       scheduler.release(batch);
       UnderWay.rethrow(reason);
     }
-    DeliveredBatch finished = underWay.batch(scheduler);
-    T result = view.apply(finished);
-    end(loaded);
-    lifecycle.deliver(finished);
+    T result = view.apply(batch);
+    end(batch);
+    lifecycle.deliver(batch);
     return result;
   }
 
@@ -223,7 +225,7 @@ public final class Pass {
 
   private final class Ends implements PassLifecycle.Ends {
     @Override
-    public void batchEnded(DeliveredBatch batch) {
+    public void batchEnded(LoadedBatch batch) {
       scheduler.release(batch);
     }
 

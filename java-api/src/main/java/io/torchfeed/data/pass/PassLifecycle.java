@@ -2,6 +2,7 @@
 package io.torchfeed.data.pass;
 
 import io.torchfeed.data.engine.BatchEngine;
+import io.torchfeed.data.engine.LoadedBatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ final class PassLifecycle {
   /** The actions of a pass when its batches, its use of the engine, or the pass itself end. */
   interface Ends {
     /** Notes that a batch has ended and was freed. */
-    void batchEnded(DeliveredBatch batch);
+    void batchEnded(LoadedBatch batch);
 
     /** Notes that the pass no longer needs its engine. Called once. */
     void engineUnused();
@@ -42,7 +43,7 @@ final class PassLifecycle {
   private @Nullable Thread inside;
   private @Nullable Thread cleaner; // the thread that cleans up or has cleaned up
   private boolean cleanedUp;
-  private @Nullable DeliveredBatch current;
+  private @Nullable LoadedBatch current;
   private @Nullable Thread consumer; // thread that took current
 
   /**
@@ -138,7 +139,7 @@ final class PassLifecycle {
   /** Notes that the calling thread takes a batch; ends the previous one. */
   void beginTaking() {
     Thread caller = Thread.currentThread();
-    DeliveredBatch left = null;
+    LoadedBatch left = null;
     synchronized (this) {
       if (consumer != null && consumer != caller && consumer.isAlive()) {
         left = current; // may be in use by the other thread: its tensors stay until collected
@@ -154,7 +155,7 @@ final class PassLifecycle {
   }
 
   /** Notes the batch that is delivered to the consumer. */
-  synchronized DeliveredBatch deliver(DeliveredBatch batch) {
+  synchronized LoadedBatch deliver(LoadedBatch batch) {
     current = batch;
     return batch;
   }
@@ -164,7 +165,7 @@ final class PassLifecycle {
    * operation on them while another thread closes the pass.
    */
   private void endCurrent() {
-    DeliveredBatch batch;
+    LoadedBatch batch;
     boolean isMine;
     synchronized (this) {
       batch = current;

@@ -40,11 +40,12 @@ interface PrefetchScheduler extends AutoCloseable {
   long due();
 
   /**
-   * Returns the batch for the consumer, which is not delivered yet.
+   * Notes in a batch which samples it holds. It is not delivered yet; if this throws, nothing has
+   * changed, and the call can be repeated.
    *
    * @param loaded a batch with rows
    */
-  DeliveredBatch batch(LoadedBatch loaded);
+  void identify(LoadedBatch loaded);
 
   /**
    * Notes that a batch, or its failure, is delivered, unless it turned out to have no samples.
@@ -53,7 +54,7 @@ interface PrefetchScheduler extends AutoCloseable {
   void deliver(LoadedBatch loaded);
 
   /** Notes that a batch has ended. */
-  void release(DeliveredBatch batch);
+  void release(LoadedBatch batch);
 
   /** Returns the number of batches of the epoch before the first one that is not delivered. */
   long position();

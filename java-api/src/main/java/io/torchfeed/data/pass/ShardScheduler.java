@@ -107,9 +107,9 @@ final class ShardScheduler implements PrefetchScheduler {
   }
 
   @Override
-  public synchronized DeliveredBatch batch(LoadedBatch loaded) {
+  public synchronized void identify(LoadedBatch loaded) {
     StreamTask task = inFlight.get(place(loaded.batch));
-    return new DeliveredBatch(epoch, position, task.samples(), loaded);
+    loaded.identify(epoch, position, task.samples());
   }
 
   @Override
@@ -135,7 +135,7 @@ final class ShardScheduler implements PrefetchScheduler {
   }
 
   @Override
-  public void release(DeliveredBatch batch) {}
+  public void release(LoadedBatch batch) {}
 
   @Override
   public synchronized long position() {

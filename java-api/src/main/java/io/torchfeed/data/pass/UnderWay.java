@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.internal.Failures;
-import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +14,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class UnderWay {
   private @Nullable LoadedBatch loaded;
-  private @Nullable DeliveredBatch batch;
   private boolean isFinished;
   private @Nullable Throwable thrown; // while finishing the batch
 
@@ -31,22 +29,12 @@ final class UnderWay {
     loaded = taken;
   }
 
-  /** Returns the batch to deliver, which is created when this is called first. */
-  DeliveredBatch batch(PrefetchScheduler scheduler) {
-    DeliveredBatch present = batch;
-    if (present == null) {
-      present = scheduler.batch(loaded());
-      batch = present;
-    }
-    return present;
-  }
-
   /** Finishes the batch, once; returns the failure, or null. */
   @Nullable Throwable finish(Pass.Finish finish) {
     if (!isFinished) {
       isFinished = true;
       try {
-        batch = finish.apply(requireNonNull(batch));
+        loaded = finish.apply(loaded());
       } catch (Throwable e) {
         thrown = e;
       }
@@ -59,12 +47,12 @@ final class UnderWay {
     if (cause instanceof InterruptedException) {
       Thread.currentThread().interrupt();
     }
-    DeliveredBatch lost = requireNonNull(batch);
+    LoadedBatch lost = loaded();
     return cause instanceof Error && !(cause instanceof OutOfMemoryError)
         ? cause
         : new IllegalStateException(
             "batch %d of epoch %d could not be computed by the step after the transfer: %s"
-                .formatted(lost.number, lost.epoch, Failures.describe(cause)),
+                .formatted(lost.number(), lost.epoch(), Failures.describe(cause)),
             cause);
   }
 
@@ -77,19 +65,14 @@ final class UnderWay {
 
   void end() {
     loaded = null;
-    batch = null;
     isFinished = false;
     thrown = null;
   }
 
   /** Frees the batch, which the consumer does not get any more. */
   void drop() {
-    if (batch != null) {
-      batch.close();
-    } else if (loaded != null) {
-      for (Tensor tensor : loaded.tensors) {
-        tensor.close();
-      }
+    if (loaded != null) {
+      loaded.close();
     }
     end();
   }

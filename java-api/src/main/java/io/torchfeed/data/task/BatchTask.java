@@ -52,7 +52,7 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   }
 
   /** Writes the samples; an exception of a sample is recorded, any other may be thrown. */
-  abstract void fillRows(Slab into, TaskTools tools);
+  abstract void fillRows(Slab into, Worker by);
 
   /** Returns the sample that distinguishes the batch from others of its epoch. */
   abstract long firstSample();
@@ -168,18 +168,18 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   }
 
   /** Fills a slab that no other thread writes to, and reports the time. */
-  public final void fill(Slab free, TaskTools tools) {
+  public final void fill(Slab free, Worker by) {
     slab = free;
     showsSamples = LoaderEvents.showsSamples();
     LoaderEvents.Gather event = LoaderEvents.beginGather();
     long start = System.nanoTime();
     try {
-      fillRows(free, tools);
+      fillRows(free, by);
     } finally {
       long now = System.nanoTime();
       endSample(now);
       nanos = now - start;
-      report(tools.options().meter());
+      report(by.options().meter());
       if (event != null) {
         event.finish(epoch, batch, rows, nanos);
       }
@@ -214,10 +214,10 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   }
 
   /** Ends the batch once its samples are written. */
-  final void finish(Slab filled, TaskTools tools) {
+  final void finish(Slab filled, Worker by) {
     if (!cancelled) {
-      lengths = tools.writer().endBatch(filled, rows);
-      transform(filled, tools.options());
+      lengths = by.writer().endBatch(filled, rows);
+      transform(filled, by.options());
     }
   }
 

@@ -5,22 +5,28 @@ import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A task that reads the samples of an index list from a dataset, one by one. */
-final class DatasetTask extends IndexTask {
+public final class DatasetTask extends IndexTask {
   private final Dataset dataset;
 
   /** Creates a task that is not begun. */
-  DatasetTask(Dataset dataset, long epoch, IndexRequest request) {
-    super(epoch, request);
+  DatasetTask(Dataset dataset, IndexRequest request) {
+    super(request);
     this.dataset = dataset;
   }
 
+  /** Returns the tasks that read the samples of a dataset. */
+  public static Function<IndexRequest, BatchTask> reading(Dataset dataset) {
+    return request -> new DatasetTask(dataset, request);
+  }
+
   @Override
-  void fillRows(Slab into, TaskTools tools) {
-    TaskOptions options = tools.options();
-    SlabSampleWriter writer = tools.writer();
+  void fillRows(Slab into, Worker by) {
+    TaskOptions options = by.options();
+    SlabSampleWriter writer = by.writer();
     writer.beginBatch(into);
     for (int element = 0; element < size && !cancelled; element++) {
       Throwable thrown = read(element, into, options, writer);
@@ -41,7 +47,7 @@ final class DatasetTask extends IndexTask {
         return;
       }
     }
-    finish(into, tools);
+    finish(into, by);
   }
 
   /** Reads a sample; returns the exception of the last attempt, or null. */

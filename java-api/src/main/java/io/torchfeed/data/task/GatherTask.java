@@ -10,10 +10,11 @@ import io.torchfeed.data.SampleException;
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A task that lets native code gather the rows of an index list, in one call. */
-final class GatherTask extends IndexTask {
+public final class GatherTask extends IndexTask {
   private final NativeHandle<RowSet> rowSet;
   private final AtomicReference<@Nullable NativeHandle<RowReader>> gathering =
       new AtomicReference<>();
@@ -21,10 +22,15 @@ final class GatherTask extends IndexTask {
   private int @Nullable [] attempts; // failed attempts, by position in the index list
 
   /** Creates a task that is not begun. */
-  GatherTask(NativeHandle<RowSet> rowSet, long epoch, IndexRequest request) {
-    super(epoch, request);
+  GatherTask(NativeHandle<RowSet> rowSet, IndexRequest request) {
+    super(request);
     this.rowSet = rowSet;
     wanted = indices;
+  }
+
+  /** Returns the tasks that let native code gather rows, which the caller closes. */
+  public static Function<IndexRequest, BatchTask> gathering(NativeHandle<RowSet> rows) {
+    return request -> new GatherTask(rows, request);
   }
 
   /** Cancels the batch. Its reader is stopped for good: the next batch opens another one. */
@@ -43,25 +49,25 @@ final class GatherTask extends IndexTask {
   }
 
   @Override
-  void fillRows(Slab into, TaskTools tools) {
+  void fillRows(Slab into, Worker by) {
     rows = size;
-    NativeHandle<RowReader> reader = tools.reader(rowSet);
+    NativeHandle<RowReader> reader = by.reader(rowSet);
     gathering.set(reader);
     if (cancelled) { // perhaps before the reader could be seen
       stopGathering();
       return;
     }
-    reader.run(native_ -> native_.draw_for(tools.options().seed(), epoch));
+    reader.run(native_ -> native_.draw_for(by.options().seed(), epoch));
     boolean isWhole = false;
     try {
       while (rows > 0 && !isWhole && failure == null && !cancelled) {
-        isWhole = gather(into, reader, tools.options().onFailure());
+        isWhole = gather(into, reader, by.options().onFailure());
       }
     } finally {
       gathering.set(null);
     }
     if (failure == null && !cancelled) {
-      transform(into, tools.options());
+      transform(into, by.options());
     }
   }
 

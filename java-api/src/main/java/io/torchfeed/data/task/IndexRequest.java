@@ -10,6 +10,8 @@ public final class IndexRequest implements BatchRequest {
   /** The checked dataset indices; the first {@link #size} are valid. */
   public final long[] indices;
 
+  public long epoch;
+
   /** The number of the batch in its epoch. */
   public long batch;
 

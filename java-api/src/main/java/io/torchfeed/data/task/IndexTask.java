@@ -15,8 +15,8 @@ abstract class IndexTask extends BatchTask {
   /** The failure of the sample that cost the batch. */
   @Nullable SampleException failure;
 
-  IndexTask(long epoch, IndexRequest request) {
-    super(epoch, request.batch);
+  IndexTask(IndexRequest request) {
+    super(request.epoch, request.batch);
     indices = request.indices;
     size = request.size;
   }

@@ -82,13 +82,13 @@ public final class StreamTask extends BatchTask {
   }
 
   @Override
-  void fillRows(Slab into, TaskTools tools) {
+  void fillRows(Slab into, Worker by) {
     if (!shard.enter()) {
       return; // the pass is over
     }
     try {
       if (!shard.isOver()) {
-        read(into, tools);
+        read(into, by);
       }
     } catch (Throwable e) {
       giveUp(e);
@@ -99,10 +99,10 @@ public final class StreamTask extends BatchTask {
     }
   }
 
-  private void read(Slab into, TaskTools tools) throws Exception {
+  private void read(Slab into, Worker by) throws Exception {
     beginSample(shard.index(0));
     String begin = shard.open();
-    while (!readSamples(into, tools.options(), tools.writer())) {
+    while (!readSamples(into, by.options(), by.writer())) {
       shard.reopen(begin);
     }
     if (cancelled) {
@@ -116,7 +116,7 @@ public final class StreamTask extends BatchTask {
     first = shard.index(0);
     shard.advance(end, covered, isAtEnd);
     if (thrown == null && !isNothing()) {
-      finish(into, tools);
+      finish(into, by);
     }
   }
 

@@ -2,7 +2,19 @@
 package io.torchfeed.data.task;
 
 import io.torchfeed.data.FailurePolicy;
+import io.torchfeed.data.WorkerHooks;
+import java.util.concurrent.atomic.AtomicInteger;
 
-/** The options for the content of the batches that tasks fill. */
+/**
+ * The options for the content of the batches that tasks fill, and what the workers of a loader
+ * share.
+ *
+ * @param workerNumbers the number of the next worker
+ */
 public record TaskOptions(
-    BatchLayout layout, FailurePolicy onFailure, long seed, LoaderMeter meter) {}
+    BatchLayout layout,
+    FailurePolicy onFailure,
+    long seed,
+    LoaderMeter meter,
+    WorkerHooks hooks,
+    AtomicInteger workerNumbers) {}

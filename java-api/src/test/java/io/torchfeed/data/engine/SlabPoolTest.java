@@ -52,7 +52,7 @@ class SlabPoolTest {
   void clearingClosesTheFreeSlabs() {
     Slab slab = pool.allocate();
     pool.giveBack(slab);
-    pool.clear();
+    pool.close();
     assertThat(pool.poll()).isNull();
     assertThatIllegalStateException().isThrownBy(slab::isFree);
   }

@@ -6,11 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.FailurePolicy;
+import io.torchfeed.data.WorkerHooks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
@@ -26,12 +28,19 @@ class GatherTaskTest {
   private final BatchLayout layout =
       BatchLayout.of(List.of(RowSpec.of(DType.FLOAT32, WIDTH)), List.of(), null);
 
-  private final TaskTools tools =
-      new TaskTools(new TaskOptions(layout, FailurePolicy.report(), 0, new LoaderMeter(1, false)));
+  private final Worker worker =
+      Worker.ofConsumer(
+          new TaskOptions(
+              layout,
+              FailurePolicy.report(),
+              0,
+              new LoaderMeter(1, false),
+              new WorkerHooks() {},
+              new AtomicInteger()));
 
   @AfterEach
   void close() {
-    tools.close();
+    worker.stop();
   }
 
   private static NativeHandle<RowSet> rows() {
@@ -47,15 +56,11 @@ class GatherTaskTest {
     IndexRequest request = new IndexRequest(BATCH);
     Arrays.fill(request.indices, row);
     request.size = BATCH;
-    return new GatherTask(rows, 0, request);
+    return new GatherTask(rows, request);
   }
 
   private void fill(GatherTask task, Slab slab) {
-    try {
-      task.fill(slab, tools);
-    } catch (RuntimeException e) {
-      task.fail(e);
-    }
+    worker.fill(task, () -> slab);
   }
 
   private static float row(Slab slab, int row) {
@@ -73,11 +78,11 @@ class GatherTaskTest {
         fill(task(rows, 0), slab);
         assertThat(row(slab, BATCH - 1)).isZero();
         GatherTask cancelled = task(rows, 1);
-        Thread worker = new Thread(() -> fill(cancelled, slab));
-        worker.start();
+        Thread filling = new Thread(() -> fill(cancelled, slab));
+        filling.start();
         LockSupport.parkNanos(attempt * 100_000L);
         cancelled.cancel();
-        worker.join();
+        filling.join();
         stopped = row(slab, 0) == 1 && row(slab, BATCH - 1) == 0;
       }
       assertThat(stopped).isTrue();
