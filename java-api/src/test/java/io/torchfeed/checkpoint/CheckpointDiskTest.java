@@ -52,7 +52,6 @@ class CheckpointDiskTest {
     command.add(mounted.toString());
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(TestJvm.SHORT_LIVED);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
     command.addAll(List.of(CheckpointDiskProgram.class.getName(), mounted.toString(), mode));
     try (TestJvm jvm = TestJvm.launch(folder, Map.of(), command)) {
       assertThat(jvm.exitCode()).as("%s", jvm.output()).isZero();

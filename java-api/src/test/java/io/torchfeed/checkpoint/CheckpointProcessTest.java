@@ -80,8 +80,7 @@ class CheckpointProcessTest {
         new ArrayList<>(List.of("bash", "-c", "ulimit -f 256 && exec \"$0\" \"$@\""));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(TestJvm.SHORT_LIVED);
-    command.addAll(List.of("-XX:-UsePerfData", "-cp", System.getProperty("java.class.path")));
-    command.addAll(List.of(PROGRAM, run.toString(), "fill"));
+    command.addAll(List.of("-XX:-UsePerfData", PROGRAM, run.toString(), "fill"));
     try (TestJvm jvm = TestJvm.launch(folder, Map.of(), command)) {
       assertThat(jvm.exitCode()).as("%s", jvm.output()).isZero();
       assertThat(jvm.output())

@@ -45,7 +45,7 @@ class AbandonedPassesTest {
     command.addAll(TestJvm.SHORT_LIVED);
     command.addAll(List.of("-Xms128m", "-Xmx128m"));
     command.add("-XX:+AlwaysPreTouch"); // so that only memory outside of the heap grows
-    command.addAll(List.of(option, "-cp", System.getProperty("java.class.path")));
+    command.add(option);
     command.addAll(List.of(AbandonedPasses.class.getName(), kind, "100", "45000"));
     command.add(Integer.toString(LIMIT_MIB));
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,6 +19,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.Loader;
 
 /**
@@ -28,7 +30,13 @@ public final class TestJvm implements AutoCloseable {
   private static final String FIND = "org.bytedeco.javacpp.findlibraries";
   private static final String FOLDERS = "java.library.path";
 
-  /** Options of a JVM that lives for seconds: they halve the time until a rank is connected. */
+  /** Written by archive-classes; a JVM of another version loads the jars instead. */
+  static final Path ARCHIVE = Path.of("target", "presets.jsa").toAbsolutePath();
+
+  /**
+   * Options of a JVM that lives for seconds, with the class path of this one: they halve the time
+   * until a rank is connected.
+   */
   public static final List<String> SHORT_LIVED = shortLived();
 
   private static final long PATIENCE_SECONDS = 120;
@@ -50,11 +58,22 @@ public final class TestJvm implements AutoCloseable {
     List<String> options = new ArrayList<>();
     options.add("--enable-native-access=ALL-UNNAMED");
     options.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    if (Files.exists(ARCHIVE)) {
+      options.addAll(List.of("-XX:SharedArchiveFile=" + ARCHIVE, "-Xlog:cds=off"));
+    }
+    options.addAll(List.of("-cp", presetsFirst(System.getProperty("java.class.path"))));
     String folders = folders();
     if (!folders.isEmpty()) {
       options.addAll(List.of("-D" + FIND + "=false", "-D" + FOLDERS + "=" + folders));
     }
     return List.copyOf(options);
+  }
+
+  /** An archive of classes serves class paths that begin with its own. */
+  private static String presetsFirst(String classPath) {
+    return Stream.of(classPath.split(File.pathSeparator, -1))
+        .sorted(Comparator.comparing(part -> !part.contains("/org/bytedeco/"))) // else as it was
+        .collect(Collectors.joining(File.pathSeparator));
   }
 
   /**
@@ -81,7 +100,6 @@ public final class TestJvm implements AutoCloseable {
     all.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     all.addAll(SHORT_LIVED);
     all.addAll(options);
-    all.addAll(List.of("-cp", System.getProperty("java.class.path")));
     all.addAll(List.of(command));
     return launch(folder, variables, all);
   }
