@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
@@ -39,6 +40,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import jdk.jfr.Event;
+import org.bytedeco.pytorch.Tensor;
 
 @AnalyzeClasses(packages = "io.torchfeed", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
@@ -354,6 +356,22 @@ class ArchitectureTest {
           .areNotAssignableTo(Event.class)
           .should()
           .callConstructorWhere(target(owner(assignableTo(Event.class))));
+
+  // In the presets of libtorch 2.13, such a tensor is in no scope of the caller.
+  @ArchTest
+  static final ArchRule bytesBecomeTensorsWithoutTheirCreate =
+      noClasses()
+          .should()
+          .callMethodWhere(
+              describe(
+                  "a tensor is created from bytes",
+                  call ->
+                      call.getTargetOwner().isAssignableTo(Tensor.class)
+                          && call.getName().equals("create")
+                          && call.getTarget()
+                              .getRawParameterTypes()
+                              .get(0)
+                              .isEquivalentTo(byte[].class)));
 
   @ArchTest
   static void publicClassesCannotBeExtendedUnlessTheyAreAbstract(JavaClasses classes) {

@@ -194,9 +194,9 @@ public final class AsynchronousExchange implements WeightExchange {
 
     private boolean isEndedByAll() {
       try (PointerScope scope = new PointerScope()) {
-        Tensor isEnding = Tensor.create((byte) (ending.getCount() == 0 ? 1 : 0));
+        Tensor isEnding = Tensor.create(ending.getCount() == 0 ? 1 : 0);
         background.unchecked().allReduce(isEnding, ReduceOp.MIN);
-        return isEnding.item_byte() == 1;
+        return isEnding.item_int() == 1;
       }
     }
 

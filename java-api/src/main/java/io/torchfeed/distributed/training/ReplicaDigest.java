@@ -10,7 +10,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Arrays;
 import java.util.HexFormat;
-import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 
@@ -33,28 +32,18 @@ final class ReplicaDigest {
     return digest.digest();
   }
 
-  private static byte[] bytes(Tensor tensor, int length) {
-    byte[] bytes = new byte[length];
-    new BytePointer(tensor.data_ptr()).get(bytes);
-    return bytes;
-  }
-
   /** Throws on every rank if the digest of a rank differs from rank 0's. */
   static void requireEqual(byte[] mine, ProcessGroup group) {
-    try (PointerScope scope = new PointerScope()) {
-      Tensor[] all = group.allGather(Tensor.create(mine));
-      byte[] first = bytes(all[0], mine.length);
-      for (int rank = 1; rank < all.length; rank++) {
-        byte[] other = bytes(all[rank], mine.length);
-        if (!Arrays.equals(first, other)) {
-          throw new IllegalStateException(
-              "the parameters of rank "
-                  + rank
-                  + " differ from those of rank 0: digest "
-                  + HexFormat.of().formatHex(other)
-                  + ", rank 0 has "
-                  + HexFormat.of().formatHex(first));
-        }
+    byte[][] all = group.allGatherBytes(mine);
+    for (int rank = 1; rank < all.length; rank++) {
+      if (!Arrays.equals(all[0], all[rank])) {
+        throw new IllegalStateException(
+            "the parameters of rank "
+                + rank
+                + " differ from those of rank 0: digest "
+                + HexFormat.of().formatHex(all[rank])
+                + ", rank 0 has "
+                + HexFormat.of().formatHex(all[0]));
       }
     }
   }
