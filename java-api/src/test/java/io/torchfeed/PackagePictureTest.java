@@ -22,7 +22,7 @@ class PackagePictureTest {
   private static final String END = "```\n";
 
   /** The imports of each package, which ArchitectureTest compares with the compiled classes. */
-  private final Map<String, Set<String>> imports = new TreeMap<>(ArchitectureTest.ARROWS);
+  private final Map<String, Set<String>> imports = new TreeMap<>(Arrows.ALL);
 
   @Test
   void theContributingNotesShowThePackagesAndImportsOfToday() throws IOException {
@@ -44,7 +44,7 @@ class PackagePictureTest {
     picture.append("  classDef hidden stroke-dasharray: 5 4\n");
     for (String name : imports.keySet()) {
       String label = name.isEmpty() ? "io.torchfeed" : name;
-      boolean hidden = ArchitectureTest.HIDDEN.contains(name);
+      boolean hidden = Arrows.HIDDEN.contains(name);
       picture.append("  %s[%s]%s\n".formatted(id(name), label, hidden ? ":::hidden" : ""));
     }
     for (String from : imports.keySet()) {

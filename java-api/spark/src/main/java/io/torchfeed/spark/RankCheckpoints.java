@@ -1,62 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.spark;
 
-import static java.util.Objects.requireNonNull;
-
-import io.torchfeed.checkpoint.CheckpointException;
-import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.internal.Failures;
-import io.torchfeed.internal.Folders;
-import io.torchfeed.spark.SparkRanksException.Problem;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
-import org.apache.hadoop.conf.Configuration;
 
 /**
  * The checkpoints of a training on Spark, in a folder of a Hadoop file system.
  *
  * <p>Each is a folder {@code step-000100.JOB.attempt-0}, which has a folder {@code shared} with the
  * state that is the same on all ranks, written by rank 0, and a folder for the state of each rank.
- * All of them have the files of {@link Checkpoints}. The file {@code COMPLETE} is written last,
- * with the digests of the ranks' rows; folders without it do not count.
+ * All of them have the files of {@link io.torchfeed.checkpoint.Checkpoints}. The file {@code
+ * COMPLETE} is written last, with the digests of the ranks' rows; folders without it do not count.
  *
  * <p>All methods are collective: every rank calls them, with the same step. Not thread-safe.
+ *
+ * <p>Torchfeed implements it; a program may, too, to test its {@link RankTask} without Spark.
  */
-public final class RankCheckpoints {
-  private static final String SHARED = "shared";
-  private static final String RANK = "rank-";
-
-  private final HadoopFolder folder;
-  private final int kept;
-  private final ProcessGroup group;
-  private final String job;
-  private final int attempt;
-  private final String digest;
-
-  RankCheckpoints(
-      String path,
-      int kept,
-      Configuration hadoop,
-      ProcessGroup group,
-      String job,
-      int attempt,
-      String digest) {
-    this.folder = new HadoopFolder(path, hadoop);
-    this.kept = kept;
-    this.group = group;
-    this.job = job;
-    this.attempt = attempt;
-    this.digest = digest;
-  }
-
+public interface RankCheckpoints {
   /**
    * Saves a checkpoint; returns when the files of all ranks are written.
    *
@@ -64,38 +24,11 @@ public final class RankCheckpoints {
    *     on all ranks
    * @param shared the state that is the same on all ranks; rank 0 saves it
    * @param own the state of this rank, for example the position of its loader
-   * @throws CheckpointException if a part cannot be saved
+   * @throws io.torchfeed.checkpoint.CheckpointException if a part cannot be saved
    * @throws SparkRanksException if the file system fails; the checkpoints before this one stay
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost
    */
-  public void save(long step, TrainingState shared, TrainingState own) {
-    requireNonNull(shared, "shared");
-    requireNonNull(own, "own");
-    String name = HadoopFolder.nameOf(step, job, attempt);
-    Path local = local();
-    try {
-      if (group.rank() == 0) {
-        upload(local.resolve(SHARED), step, shared, name + "/" + SHARED);
-      }
-      upload(local.resolve(RANK), step, own, name + "/" + RANK + group.rank());
-      String[] digests = group.allGatherStrings(digest); // and waits for all files
-      if (group.rank() == 0) {
-        folder.complete(name, List.of(digests));
-        folder.deleteOld(kept);
-      }
-    } catch (IOException e) {
-      throw failed("saved", e);
-    } finally {
-      delete(local);
-    }
-  }
-
-  private void upload(Path local, long step, TrainingState state, String name) throws IOException {
-    try (Checkpoints checkpoints = Checkpoints.open(local)) {
-      checkpoints.save(step, state);
-    }
-    folder.upload(local, name);
-  }
+  void save(long step, TrainingState shared, TrainingState own);
 
   /**
    * Loads the newest complete checkpoint, or if a file of it is damaged, the newest good one before
@@ -106,92 +39,9 @@ public final class RankCheckpoints {
    * @return the step; empty if there is no checkpoint
    * @throws SparkRanksException if it was saved by another number of ranks, or this rank has other
    *     rows than then, or the file system fails
-   * @throws CheckpointException if it is of other parts, or there are checkpoints but no good one
+   * @throws io.torchfeed.checkpoint.CheckpointException if it is of other parts, or there are
+   *     checkpoints but no good one
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost
    */
-  public OptionalLong load(TrainingState shared, TrainingState own) {
-    requireNonNull(shared, "shared");
-    requireNonNull(own, "own");
-    try {
-      String mine = group.rank() == 0 ? String.join("\n", folder.complete()) : "";
-      String all = group.broadcastString(mine, 0);
-      CheckpointException last = null;
-      for (String name : all.isEmpty() ? List.<String>of() : Arrays.asList(all.split("\n", -1))) {
-        requireSameRows(name);
-        Path local = local();
-        try {
-          Optional<CheckpointException> problem = load(name, local, shared, own);
-          long[][] failed = group.allGatherLongs(new long[] {problem.isPresent() ? 1 : 0});
-          if (Arrays.stream(failed).allMatch(each -> each[0] == 0)) {
-            return OptionalLong.of(HadoopFolder.stepOf(name));
-          }
-          last = problem.orElse(last);
-        } finally {
-          delete(local);
-        }
-      }
-      if (!all.isEmpty()) {
-        throw last != null
-            ? last
-            : new IllegalStateException(
-                "no checkpoint in %s is good on all ranks".formatted(folder));
-      }
-      return OptionalLong.empty();
-    } catch (IOException e) {
-      throw failed("loaded", e);
-    }
-  }
-
-  private void requireSameRows(String name) throws IOException {
-    List<String> digests = folder.digests(name);
-    if (digests.size() != group.size() || !digests.get(group.rank()).equals(digest)) {
-      throw new SparkRanksException(
-          Problem.ROWS_DIFFER,
-          ("the checkpoint %s/%s is of %d ranks, whose rank %d had other rows; continue with the"
-                  + " same rows in as many partitions, or name another path")
-              .formatted(folder, name, digests.size(), group.rank()));
-    }
-  }
-
-  /** Returns the problem of a damaged checkpoint. */
-  private Optional<CheckpointException> load(
-      String name, Path local, TrainingState shared, TrainingState own) throws IOException {
-    folder.download(name + "/" + SHARED, local.resolve(SHARED));
-    folder.download(name + "/" + RANK + group.rank(), local.resolve(RANK));
-    try (Checkpoints ofAll = Checkpoints.open(local.resolve(SHARED));
-        Checkpoints ofRank = Checkpoints.open(local.resolve(RANK))) {
-      if (ofAll.load(shared).isEmpty() || ofRank.load(own).isEmpty()) {
-        throw new IOException(name + " lacks files");
-      }
-      return Optional.empty();
-    } catch (CheckpointException e) {
-      if (e.problem() == CheckpointException.Problem.MISMATCH) {
-        throw e;
-      }
-      return Optional.of(e);
-    }
-  }
-
-  private SparkRanksException failed(String what, IOException e) {
-    return new SparkRanksException(
-        Problem.CHECKPOINTS,
-        "a checkpoint in %s cannot be %s: %s".formatted(folder, what, Failures.reason(e)),
-        e);
-  }
-
-  private static Path local() {
-    try {
-      return Files.createTempDirectory("torchfeed-checkpoint-");
-    } catch (IOException e) {
-      throw new UncheckedIOException("a temporary folder cannot be created", e);
-    }
-  }
-
-  private static void delete(Path folder) {
-    try {
-      Folders.delete(folder);
-    } catch (IOException e) {
-      throw new UncheckedIOException("a temporary folder cannot be deleted", e);
-    }
-  }
+  OptionalLong load(TrainingState shared, TrainingState own);
 }

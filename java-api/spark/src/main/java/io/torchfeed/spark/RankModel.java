@@ -4,13 +4,9 @@ package io.torchfeed.spark;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
-import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -110,68 +106,39 @@ public final class RankModel implements Serializable {
     return new RankModel(model, factory, output, inputs, rows);
   }
 
-  Forward open() {
+  /**
+   * Makes the module, in this process.
+   *
+   * @return the module; the caller closes it
+   */
+  public Forward open() {
     return factory.open(model);
   }
 
-  RowColumn output() {
+  /**
+   * Returns the column that is added.
+   *
+   * @return the column
+   */
+  public RowColumn output() {
     return output;
   }
 
-  List<RowColumn> inputs() {
+  /**
+   * Returns the columns that the module takes.
+   *
+   * @return an unmodifiable list
+   */
+  public List<RowColumn> inputs() {
     return List.of(inputs);
   }
 
-  int batchSize() {
+  /**
+   * Returns the number of rows of a batch.
+   *
+   * @return at least 1
+   */
+  public int batchSize() {
     return batchSize;
-  }
-
-  /**
-   * Requires that the buffers of a batch can be as large as its columns.
-   *
-   * @throws SparkRanksException if not
-   */
-  void requireBuffers() {
-    for (RowColumn input : inputs) {
-      if (input.row().bytes() > Integer.MAX_VALUE / batchSize) {
-        throw new SparkRanksException(
-            Problem.SCHEMA,
-            ("the column %s must have fewer than 2^31 bytes in a batch, got %d rows of %d bytes;"
-                    + " lower the number by withBatchSize")
-                .formatted(input, batchSize, input.row().bytes()));
-      }
-    }
-  }
-
-  /**
-   * Returns a schema with the output column.
-   *
-   * @throws SparkRanksException if it has a column of this name already
-   */
-  StructType extended(StructType schema) {
-    if (Arrays.asList(schema.fieldNames()).contains(output.name())) {
-      throw new SparkRanksException(
-          Problem.SCHEMA,
-          "the DataFrame has a column %s already; drop it, or name the output otherwise"
-              .formatted(output.name()));
-    }
-    return schema.add(output.name(), outputType(), false);
-  }
-
-  private DataType outputType() {
-    DataType element =
-        switch (output.row().dtype()) {
-          case BOOL -> DataTypes.BooleanType;
-          case INT8 -> DataTypes.ByteType;
-          case INT16, UINT8 -> DataTypes.ShortType;
-          case INT32 -> DataTypes.IntegerType;
-          case INT64 -> DataTypes.LongType;
-          case FLOAT32 -> DataTypes.FloatType;
-          case FLOAT64 -> DataTypes.DoubleType;
-          default ->
-              throw new SparkRanksException(
-                  Problem.SCHEMA, "no type of Spark's has the values of " + output);
-        };
-    return output.row().shape().isEmpty() ? element : DataTypes.createArrayType(element, false);
   }
 }

@@ -11,46 +11,24 @@ import java.util.List;
 /**
  * The rows of a rank, in local files of its executor. They are read through the page cache, as
  * often as needed, and vanish with the rank. Thread-safe.
+ *
+ * <p>Torchfeed implements it; a program may, too, to test its {@link RankTask} without Spark.
  */
-public final class RankRows implements AutoCloseable {
-  private final List<RowColumn> columns;
-  private final NativeDataset dataset;
-  private final String digest;
-
-  private RankRows(List<RowColumn> columns, NativeDataset dataset, String digest) {
-    this.columns = columns;
-    this.dataset = dataset;
-    this.digest = digest;
-  }
-
-  /** Takes ownership of the dataset, which has the rows in the order of the hashes. */
-  static RankRows of(
-      List<RowColumn> columns, NativeDataset dataset, HashList hashes, RowOrder order) {
-    String digest = hashes.digest(columns.toString(), order);
-    if (order == RowOrder.AS_DELIVERED) {
-      return new RankRows(columns, dataset, digest);
-    }
-    try (dataset) {
-      return new RankRows(columns, dataset.subset(hashes.placesByHash()), digest);
-    }
-  }
-
+public interface RankRows extends AutoCloseable {
   /**
    * Returns the rows as a dataset, for example to concatenate or transform.
    *
    * @return a dataset with the columns {@link #columns}; closed with these rows
    */
-  public NativeDataset dataset() {
-    return dataset;
-  }
+  NativeDataset dataset();
 
   /**
    * Returns the number of rows of this rank; ranks may have different numbers.
    *
    * @return at least 0
    */
-  public long size() {
-    return dataset.size();
+  default long size() {
+    return dataset().size();
   }
 
   /**
@@ -58,9 +36,7 @@ public final class RankRows implements AutoCloseable {
    *
    * @return an unmodifiable list
    */
-  public List<RowColumn> columns() {
-    return columns;
-  }
+  List<RowColumn> columns();
 
   /**
    * Returns the number of a column.
@@ -69,9 +45,9 @@ public final class RankRows implements AutoCloseable {
    * @return for {@code Batch.tensor}
    * @throws IllegalArgumentException if there is no such column
    */
-  public int column(String name) {
+  default int column(String name) {
     requireNonNull(name, "name");
-    List<String> names = columns.stream().map(RowColumn::name).toList();
+    List<String> names = columns().stream().map(RowColumn::name).toList();
     if (!names.contains(name)) {
       throw new IllegalArgumentException(
           "the column must be one of %s, got %s".formatted(names, name));
@@ -85,8 +61,8 @@ public final class RankRows implements AutoCloseable {
    *
    * @return a builder
    */
-  public DataLoaderBuilder loader() {
-    return DataLoader.over(dataset);
+  default DataLoaderBuilder loader() {
+    return DataLoader.over(dataset());
   }
 
   /**
@@ -94,13 +70,9 @@ public final class RankRows implements AutoCloseable {
    *
    * @return a SHA-256 of 64-bit hashes of the rows, in hexadecimal
    */
-  public String digest() {
-    return digest;
-  }
+  String digest();
 
   /** Releases the rows; no effect the second time. They are closed for the rank at its end. */
   @Override
-  public void close() {
-    dataset.close();
-  }
+  void close();
 }

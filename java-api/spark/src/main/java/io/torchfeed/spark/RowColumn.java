@@ -4,12 +4,12 @@ package io.torchfeed.spark;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.image.ImagePlan;
-import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.Serializable;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -133,24 +133,18 @@ public final class RowColumn implements Serializable {
     return RowSpec.of(dtype, shape);
   }
 
-  @Nullable ImagePlans plans() {
-    return plans;
+  /**
+   * Returns the plans of {@link #image}.
+   *
+   * @return empty for numbers
+   */
+  public Optional<ImagePlans> plans() {
+    return Optional.ofNullable(plans);
   }
 
   /** Returns the name and the row, for example {@code pixels float32 [784]}. */
   @Override
   public String toString() {
     return name + " " + dtype.name().toLowerCase(Locale.ROOT) + " " + Arrays.toString(shape);
-  }
-
-  /**
-   * Returns the bytes of some rows, for an array or a buffer.
-   *
-   * @throws IllegalArgumentException if they are too many for one
-   */
-  int batchBytes(int rows) {
-    return Checks.requireArrayLength(
-        "%d rows of column %s, the batch size of the model,".formatted(rows, name),
-        row().bytes() * rows);
   }
 }

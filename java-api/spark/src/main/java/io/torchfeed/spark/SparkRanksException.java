@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.spark;
 
+import static java.util.Objects.requireNonNull;
+
 import org.jspecify.annotations.Nullable;
 
 /** Thrown when ranks cannot be started on a cluster, or their training fails. */
@@ -36,13 +38,26 @@ public final class SparkRanksException extends RuntimeException {
   /** The kind of problem. */
   private final Problem problem;
 
-  SparkRanksException(Problem problem, String message) {
+  /**
+   * Creates an exception.
+   *
+   * @param problem the kind of problem
+   * @param message the problem and its remedy
+   */
+  public SparkRanksException(Problem problem, String message) {
     this(problem, message, null);
   }
 
-  SparkRanksException(Problem problem, String message, @Nullable Throwable cause) {
-    super(message, cause);
-    this.problem = problem;
+  /**
+   * Creates an exception with a cause.
+   *
+   * @param problem the kind of problem
+   * @param message the problem and its remedy
+   * @param cause null for none
+   */
+  public SparkRanksException(Problem problem, String message, @Nullable Throwable cause) {
+    super(requireNonNull(message, "message"), cause);
+    this.problem = requireNonNull(problem, "problem");
   }
 
   /**

@@ -2,8 +2,8 @@
 /**
  * Training on the executors of Apache Spark, over the rows of a DataFrame.
  *
- * <p>{@link io.torchfeed.spark.SparkRanks} starts one rank for each partition of a DataFrame, as
- * the tasks of a barrier stage. A rank gets its {@link io.torchfeed.spark.RankContext}, with the
+ * <p>{@link io.torchfeed.spark.job.SparkRanks} starts one rank for each partition of a DataFrame,
+ * as the tasks of a barrier stage. A rank gets its {@link io.torchfeed.spark.RankContext}, with the
  * process group, and its {@link io.torchfeed.spark.RankRows}, which a {@code DataLoader} reads as
  * often as there are epochs. {@link io.torchfeed.spark.RankLoop} is the loop that most ranks need:
  * it takes partitions of different sizes, saves checkpoints, and continues from the last one when

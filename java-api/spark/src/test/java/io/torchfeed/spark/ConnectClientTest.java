@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.spark.job.SparkRanks;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.URL;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.spark.SparkRanksException.Problem;
+import io.torchfeed.spark.checkpoint.HadoopFolder;
 import java.io.IOException;
 import java.io.Serializable;
 import java.nio.file.Files;

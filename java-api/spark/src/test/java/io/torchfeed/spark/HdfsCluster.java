@@ -6,11 +6,11 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 
 /** HDFS for tests, on the loopback interface. */
-final class HdfsCluster {
+public final class HdfsCluster {
   private HdfsCluster() {}
 
   /** Starts a namenode and a datanode in this JVM; the caller shuts them down. */
-  static MiniDFSCluster start() throws IOException {
+  public static MiniDFSCluster start() throws IOException {
     Configuration conf = new Configuration();
     conf.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, TestSpark.folder("hdfs").toString());
     MiniDFSCluster hdfs = new MiniDFSCluster.Builder(conf).numDataNodes(1).build();

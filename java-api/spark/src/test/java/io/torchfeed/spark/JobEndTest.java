@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.memory.DType;
 import io.torchfeed.spark.SparkRanksException.Problem;
+import io.torchfeed.spark.job.SparkRanks;
 import java.io.NotSerializableException;
 import java.util.ArrayList;
 import java.util.List;

@@ -6,6 +6,7 @@ import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.memory.DType;
 import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.spark.job.SparkRanks;
 import java.io.Serializable;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;

@@ -3,6 +3,7 @@ package io.torchfeed.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.spark.job.SparkRanks;
 import java.lang.reflect.Modifier;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -8,6 +8,10 @@ import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.memory.DType;
+import io.torchfeed.spark.job.SparkRanks;
+import io.torchfeed.spark.pipeline.TestModels;
+import io.torchfeed.spark.pipeline.TorchfeedEstimator;
+import io.torchfeed.spark.pipeline.TorchfeedModel;
 import java.io.Serializable;
 import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
@@ -80,21 +84,17 @@ class NullArgumentsTest {
       TorchfeedEstimator estimator =
           TorchfeedEstimator.of(new TorchfeedEstimatorTest.Line(), x, x, x);
       samples.put(TorchfeedEstimator.class, estimator);
-      samples.put(
-          TorchfeedModel.class,
-          new TorchfeedModel(
-              "uid",
-              new NetColumns(new TorchfeedEstimatorTest.Line(), x, x, List.of(x)),
-              new byte[0]));
+      samples.put(TorchfeedModel.class, TestModels.of(new TorchfeedEstimatorTest.Line(), x));
       samples.put(TrainingState.class, TrainingState.builder().build());
       samples.put(ParamMap.class, new ParamMap());
       samples.put(Duration.class, Duration.ofSeconds(1));
       samples.put(Serializable.class, "");
+      samples.put(Throwable.class, new IllegalStateException());
       samples.put(Map.class, Map.of());
       samples.put(String.class, "x");
       for (Class<?> type : PublishedTypes.all()) {
         if (!type.isEnum()) {
-          for (Executable method : methods(type)) {
+          for (Executable method : methods(type, samples.containsKey(type))) {
             call(method, samples, outcomes);
           }
         }
@@ -103,11 +103,12 @@ class NullArgumentsTest {
     return outcomes.toArray(String[]::new);
   }
 
-  private static List<Executable> methods(Class<?> type) {
+  /** Returns the methods with code; those without are the user's, unless torchfeed has a sample. */
+  private static List<Executable> methods(Class<?> type, boolean hasSample) {
     Stream<Executable> methods =
         Arrays.stream(type.getDeclaredMethods())
             .filter(method -> !method.isSynthetic() && !method.getName().equals("equals"))
-            .filter(method -> !Modifier.isAbstract(method.getModifiers())) // those are the user's
+            .filter(method -> hasSample || !Modifier.isAbstract(method.getModifiers()))
             .map(method -> method);
     return Stream.concat(methods, Arrays.stream(type.getDeclaredConstructors()))
         .filter(method -> Modifier.isPublic(method.getModifiers()))
@@ -118,7 +119,7 @@ class NullArgumentsTest {
       throws Exception {
     Parameter[] parameters = method.getParameters();
     for (int at = 0; at < parameters.length; at++) {
-      if (parameters[at].getType().isPrimitive()) {
+      if (parameters[at].getType().isPrimitive() || isNullable(parameters[at])) {
         continue;
       }
       assertThat(parameters[at].isNamePresent()).as("names of %s", method).isTrue();
@@ -133,6 +134,10 @@ class NullArgumentsTest {
               .formatted(
                   method, parameters[at].getName(), outcome.equals(expected) ? "named" : outcome));
     }
+  }
+
+  private static boolean isNullable(Parameter parameter) {
+    return parameter.getAnnotatedType().isAnnotationPresent(Nullable.class);
   }
 
   private static String outcome(

@@ -32,6 +32,8 @@ class SparkProgramsTest {
       import io.torchfeed.memory.DType;
       import io.torchfeed.sampler.order.ShuffledSampler;
       import io.torchfeed.spark.*;
+      import io.torchfeed.spark.job.*;
+      import io.torchfeed.spark.pipeline.*;
       import java.util.List;
       import org.apache.spark.sql.Dataset;
       import org.apache.spark.sql.Row;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.spark;
 
+import io.torchfeed.spark.job.SparkRanks;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;

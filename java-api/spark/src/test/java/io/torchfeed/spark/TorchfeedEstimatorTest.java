@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.memory.DType;
 import io.torchfeed.spark.SparkRanksException.Problem;
+import io.torchfeed.spark.pipeline.TorchfeedEstimator;
+import io.torchfeed.spark.pipeline.TorchfeedNet;
 import java.io.IOException;
 import org.apache.spark.ml.Pipeline;
 import org.apache.spark.ml.PipelineModel;

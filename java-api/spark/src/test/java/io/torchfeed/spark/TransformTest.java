@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.offset;
 
 import io.torchfeed.memory.DType;
 import io.torchfeed.spark.SparkRanksException.Problem;
+import io.torchfeed.spark.job.SparkRanks;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;

@@ -4,7 +4,7 @@ package io.torchfeed.examples.spark;
 import io.torchfeed.spark.RankProgress;
 import io.torchfeed.spark.RankTask;
 import io.torchfeed.spark.RowColumn;
-import io.torchfeed.spark.SparkRanks;
+import io.torchfeed.spark.job.SparkRanks;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;

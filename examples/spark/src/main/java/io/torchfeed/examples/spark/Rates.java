@@ -5,8 +5,8 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.Commands;
-import io.torchfeed.spark.SparkRanks;
 import io.torchfeed.spark.SparkRanksException;
+import io.torchfeed.spark.job.SparkRanks;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -3,7 +3,7 @@ package io.torchfeed.examples.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.torchfeed.spark.SparkRanks;
+import io.torchfeed.spark.job.SparkRanks;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed;
+
+import static java.util.stream.Collectors.toMap;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** The packages of torchfeed, and which of them each may import: a new arrow is declared here. */
+final class Arrows {
+  /** The packages that are no part of the API. */
+  static final Set<String> HIDDEN =
+      Set.of(
+          "bindings",
+          "data.engine",
+          "data.pass",
+          "data.task",
+          "distributed.averaging",
+          "distributed.rendezvous",
+          "internal",
+          "sampler.cursor",
+          "spark.checkpoint",
+          "spark.executor",
+          "spark.link",
+          "spark.rows",
+          "training.steps");
+
+  /**
+   * The packages that each package may import. Two pairs import each other, a face and its hidden
+   * works: {@code sampler} and {@code sampler.cursor}, {@code distributed} and {@code
+   * distributed.rendezvous}.
+   */
+  static final Map<String, Set<String>> ALL =
+      parsed(
+          """
+          bindings:
+          internal:
+          storage: internal
+          sampler: internal sampler.cursor
+          sampler.cursor: internal sampler
+          sampler.order: internal sampler sampler.cursor
+          sampler.python: internal sampler sampler.cursor
+          sampler.torch: bindings internal sampler sampler.cursor
+          sampler.balance: internal sampler sampler.cursor sampler.order
+          sampler.split: internal sampler.order sampler.python
+          memory: bindings
+          image: bindings internal memory
+          text: internal storage
+          graph: internal text
+          data: bindings image internal memory sampler
+          data.loader: bindings data data.engine data.pass data.task image internal memory \
+            sampler sampler.order sampler.torch
+          data.engine: bindings data data.task internal memory
+          data.pass: data data.engine data.task internal sampler
+          data.source: bindings data data.task graph image internal memory sampler text
+          data.task: bindings data image internal memory
+          checkpoint: bindings internal memory sampler
+          distributed: bindings distributed.rendezvous internal sampler
+          distributed.rendezvous: bindings distributed internal sampler
+          distributed.averaging: bindings distributed distributed.rendezvous
+          distributed.training: amp bindings checkpoint distributed distributed.averaging \
+            distributed.rendezvous internal sampler
+          distributed.launch: distributed.membership internal
+          distributed.membership: internal
+          training: checkpoint data data.loader distributed distributed.training internal \
+            sampler training.steps
+          training.steps: data data.loader distributed distributed.training sampler
+          elastic: checkpoint data data.loader distributed distributed.membership \
+            distributed.training internal sampler training training.steps
+          amp: bindings checkpoint internal memory
+          spark: checkpoint data data.loader distributed distributed.training image internal \
+            memory sampler training
+          spark.checkpoint: checkpoint distributed internal spark
+          spark.executor: io.torchfeed checkpoint distributed internal memory sampler spark \
+            spark.checkpoint spark.link spark.rows training
+          spark.job: distributed internal spark spark.checkpoint spark.executor spark.link \
+            spark.rows
+          spark.link: internal spark
+          spark.pipeline: data.loader distributed.training internal sampler.order spark \
+            spark.job spark.link spark.rows
+          spark.rows: data data.source image internal memory spark
+          io.torchfeed: bindings data data.loader data.source distributed.launch \
+            distributed.membership elastic sampler sampler.torch
+          """);
+
+  private Arrows() {}
+
+  private static Map<String, Set<String>> parsed(String lines) {
+    return lines
+        .lines()
+        .map(line -> line.split(":\\s*", -1))
+        .collect(toMap(line -> name(line[0]), line -> names(line[1])));
+  }
+
+  private static Set<String> names(String list) {
+    Set<String> names = new TreeSet<>();
+    Arrays.stream(list.split("\\s+"))
+        .filter(each -> !each.isEmpty())
+        .forEach(each -> names.add(name(each)));
+    return names;
+  }
+
+  private static String name(String shown) {
+    return shown.equals("io.torchfeed") ? "" : shown;
+  }
+}
