@@ -56,18 +56,13 @@ class StartScriptsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "balance",
         "collectives",
         "coordinator",
         "device-loaders",
-        "edge-memory",
         "elastic",
-        "image-memory",
         "joins",
-        "loader",
         "loaders",
         "permutations",
-        "planning",
         "samplers",
         "startup",
         "text",
@@ -82,10 +77,7 @@ class StartScriptsTest {
 
   @ParameterizedTest
   @CsvSource({
-    "balance, 'balance: no arguments are taken, got --help'",
     "device-loaders, 'device-loaders: no arguments are taken, got --help'",
-    "planning, 'planning: no arguments are taken, got --help'",
-    "image-memory, 'image-memory: --help is not a folder'",
     "coordinator, 'coordinator: SILENCE_MILLIS, SECONDS and RANKS must be at least 1, got ''--help'''",
     "elastic, 'elastic: ROUNDS, STEPS and MEGABYTES must be at least 1, got ''--help'''",
   })
@@ -112,11 +104,11 @@ class StartScriptsTest {
   @Test
   void aMissingJavaIsReported() throws Exception {
     pretendToBeBuilt();
-    assertThat(run(Map.of("JAVA_HOME", "/no/such/folder"), "./balance"))
+    assertThat(run(Map.of("JAVA_HOME", "/no/such/folder"), "./permutations"))
         .hasSize(2)
         .first()
         .asString()
-        .startsWith("balance: Java is missing at /no/such/folder/bin/java");
+        .startsWith("permutations: Java is missing at /no/such/folder/bin/java");
   }
 
   @Test

@@ -128,7 +128,7 @@ class LoadBalancingDistributedSamplerTest {
     assertThat(plan.batchSize()).isEqualTo(3);
   }
 
-  /** A tenth of the samples of BalanceTable and batches of 8, so the bounds are wider. */
+  /** Short epochs and batches of 8, so the bounds are wide. */
   @Nested
   class OnFiveLoads {
     private static final int SIZE = 5_000;
