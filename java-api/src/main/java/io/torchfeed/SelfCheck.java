@@ -13,6 +13,7 @@ import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.sampler.Cursor;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.torch.DistributedRandomSampler;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.util.Arrays;
 import java.util.Map;
@@ -102,19 +103,36 @@ final class SelfCheck {
   }
 
   private void libraries() {
+    String own = Libtorch.version();
+    String presets = libtorchOfPresets();
+    if (!presets.isEmpty() && !presets.equals(own)) {
+      throw new IllegalStateException(
+          "torchfeed-native is for libtorch %s, but the presets are for %s; torchfeed-bom has both"
+              .formatted(own, presets));
+    }
     Facade.load();
     String compiled = torchfeed.compiled_libtorch_version().getString();
     String loaded = torchfeed.loaded_libtorch_version().getString();
     line("libtorch", loaded + ", facade compiled for " + compiled);
     line("compiler", torchfeed.compiler_version().getString());
     line("vectors", NativeText.of(torchfeed.vector_instructions()));
-    if (!compiled.equals(loaded)) {
+    if (!compiled.equals(loaded) || !own.equals(loaded)) {
       throw new IllegalStateException(
-          "the facade was compiled for libtorch %s, but %s is loaded".formatted(compiled, loaded));
+          "the facade was compiled for libtorch %s, its classes for %s, but %s is loaded"
+              .formatted(compiled, own, loaded));
     }
     for (Map.Entry<String, String> library :
         new TreeMap<>(Loader.getLoadedLibraries()).entrySet()) {
       line("loaded", library.getKey() + " from " + library.getValue());
+    }
+  }
+
+  /** Returns the version of their libtorch; empty if a jar with all dependencies lacks it. */
+  private static String libtorchOfPresets() {
+    try {
+      return Loader.getVersion("org.bytedeco", "pytorch", torch.class).replaceFirst("-.*", "");
+    } catch (IOException e) {
+      return "";
     }
   }
 

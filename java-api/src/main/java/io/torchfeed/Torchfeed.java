@@ -4,6 +4,7 @@ package io.torchfeed;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.Facade;
+import io.torchfeed.bindings.Libtorch;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -28,16 +29,22 @@ public final class Torchfeed {
    * @return the version, for example {@code 0.1.0}
    */
   public static String version() {
-    return build("version");
+    try (InputStream in = Torchfeed.class.getResourceAsStream("build.properties")) {
+      Properties properties = new Properties();
+      properties.load(in);
+      return properties.getProperty("version");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /**
-   * Returns the version of libtorch that torchfeed is built for.
+   * Returns the version of libtorch that the {@code torchfeed-native} of this process is built for.
    *
    * @return the version, for example {@code 2.10.0}
    */
   public static String libtorchVersion() {
-    return build("libtorch");
+    return Libtorch.version();
   }
 
   /**
@@ -51,16 +58,6 @@ public final class Torchfeed {
    */
   public static void load() {
     Facade.load();
-  }
-
-  private static String build(String key) {
-    try (InputStream in = Torchfeed.class.getResourceAsStream("build.properties")) {
-      Properties properties = new Properties();
-      properties.load(in);
-      return properties.getProperty(key);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   /**

@@ -23,13 +23,18 @@ class SelfCheckTest {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     boolean healthy = SelfCheck.run(new PrintStream(bytes, true, StandardCharsets.UTF_8));
     assertThat(bytes.toString(StandardCharsets.UTF_8))
-        .contains("libtorch   2.10.0, facade compiled for 2.10.0")
+        .contains("libtorch   %1$s, facade compiled for %1$s".formatted(libtorchOfThePresets()))
         .containsPattern("vectors    (scalar|avx2|avx512|neon)\n")
         .contains("loaded     jnitorchfeed from ")
         .contains("sampler    [0, 2, 1, 5, 9, 8, 4, 7, 6, 3]")
         .contains("gather     5 rows in 3 batches, all correct")
         .contains("result     ok");
     assertThat(healthy).isTrue();
+  }
+
+  private static String libtorchOfThePresets() {
+    return System.getProperty("java.class.path")
+        .replaceFirst("(?s).*/pytorch-([0-9.]+)-[^/]*\\.jar.*", "$1");
   }
 
   private record Result(int status, String output) {}
@@ -86,6 +91,19 @@ class SelfCheckTest {
   }
 
   @Test
+  void namesBothVersionsIfThePresetsAreOfAnotherLine(@TempDir Path folder) throws Exception {
+    Path build = folder.resolve("io/torchfeed/bindings/build.properties");
+    Files.createDirectories(build.getParent());
+    Files.writeString(build, "libtorch=2.99.0");
+    Result result = runWith(folder + File.pathSeparator + System.getProperty("java.class.path"));
+    assertThat(result.status()).isEqualTo(1);
+    assertThat(result.output())
+        .contains("torchfeed-native is for libtorch 2.99.0, but the presets are for")
+        .contains(libtorchOfThePresets() + "; torchfeed-bom has both")
+        .contains("result     NOT OK");
+  }
+
+  @Test
   void namesTheLibrariesOfCudaIfLibtorchIsForGpus(@TempDir Path folder) throws Exception {
     Path libraries =
         folder.resolve("org/bytedeco/pytorch/" + Loader.getPlatform() + "-gpu/libtorch_cuda.so");
@@ -113,6 +131,6 @@ class SelfCheckTest {
   @Test
   void versionsMatchTheBuild() {
     assertThat(Torchfeed.version()).matches("\\d+\\.\\d+\\.\\d+.*");
-    assertThat(Torchfeed.libtorchVersion()).isEqualTo("2.10.0");
+    assertThat(Torchfeed.libtorchVersion()).isEqualTo(libtorchOfThePresets());
   }
 }

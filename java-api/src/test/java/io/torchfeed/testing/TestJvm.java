@@ -117,7 +117,7 @@ public final class TestJvm implements AutoCloseable {
       throws IOException, InterruptedException {
     long deadline = System.nanoTime() + Duration.ofSeconds(PATIENCE_SECONDS).toNanos();
     while (true) {
-      List<String> lines = Files.readAllLines(output);
+      List<String> lines = output();
       if (ready.test(lines)) {
         return lines;
       }
@@ -149,8 +149,11 @@ public final class TestJvm implements AutoCloseable {
     return process.exitValue();
   }
 
+  /** Returns the lines so far, without JavaCPP's warning about other versions. */
   public List<String> output() throws IOException {
-    return Files.readAllLines(output);
+    try (Stream<String> lines = Files.lines(output)) {
+      return lines.filter(line -> !line.startsWith("Warning: Versions of org.bytedeco:")).toList();
+    }
   }
 
   @Override

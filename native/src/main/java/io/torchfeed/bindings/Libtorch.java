@@ -2,10 +2,13 @@
 package io.torchfeed.bindings;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.Properties;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.bytedeco.javacpp.Loader;
@@ -42,6 +45,21 @@ public final class Libtorch {
       throw LoadFailure.refusal(foreign);
     }
     Loader.load(org.bytedeco.pytorch.global.torch.class);
+  }
+
+  /**
+   * Returns the version of libtorch that this jar was built for.
+   *
+   * @return the version, for example {@code 2.10.0}
+   */
+  public static String version() {
+    try (InputStream in = Libtorch.class.getResourceAsStream("build.properties")) {
+      Properties properties = new Properties();
+      properties.load(in);
+      return properties.getProperty("libtorch");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /**
