@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.internal.ReservedPort;
+import io.torchfeed.testing.RankThreads;
 import io.torchfeed.testing.TestJvm;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -16,6 +17,8 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Device;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,14 +27,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests with real ranks, each a JVM that runs a part of {@link TestRank}. */
+/**
+ * Tests with real ranks, each of which runs a part of {@link TestRank}: a JVM where the test is
+ * about the start, the end or the output of processes, else a thread.
+ */
 class DistributedTest {
   private static final int LOST = 3;
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})
-  void collectivesAreCorrect(int ranks) throws InterruptedException {
-    launch(ranks, "collectives");
+  void collectivesAreCorrect(int ranks) throws Exception {
+    onThreads(ranks, TestRank::collectives);
   }
 
   @Test
@@ -41,8 +47,8 @@ class DistributedTest {
   }
 
   @Test
-  void gradientsEqualThoseOfTheFullBatchOnAllRanks() throws InterruptedException {
-    launch(2, "gradients", "cpu");
+  void gradientsEqualThoseOfTheFullBatchOnAllRanks() throws Exception {
+    onThreads(2, group -> TestRank.gradients(group, new Device("cpu")));
   }
 
   @Test
@@ -52,13 +58,14 @@ class DistributedTest {
   }
 
   @Test
-  void replicasEqualThoseOfPyTorch() throws InterruptedException {
-    launch(2, "replicas", "src/test/resources/golden/python_ddp.txt");
+  void replicasEqualThoseOfPyTorch() throws Exception {
+    String golden = "src/test/resources/golden/python_ddp.txt";
+    onThreads(2, group -> ReplicaRank.run(group, golden));
   }
 
   @Test
-  void differentPlansAndDuplicateRanksAreRefusedOnEveryRank() throws InterruptedException {
-    launch(2, "plans");
+  void differentPlansAndDuplicateRanksAreRefusedOnEveryRank() throws Exception {
+    onThreads(2, TestRank::plans);
   }
 
   @Test
@@ -67,13 +74,13 @@ class DistributedTest {
   }
 
   @Test
-  void differentShapesAreRefusedOnEveryRank() throws InterruptedException {
-    launch(2, "shapes");
+  void differentShapesAreRefusedOnEveryRank() throws Exception {
+    onThreads(2, TestRank::shapes);
   }
 
   @Test
-  void anUnusedParameterIsReportedAndTheWrapperRefusesToContinue() throws InterruptedException {
-    launch(2, "unused");
+  void anUnusedParameterIsReportedAndTheWrapperRefusesToContinue() throws Exception {
+    onThreads(2, TestRank::unused);
   }
 
   @ParameterizedTest
@@ -206,6 +213,18 @@ class DistributedTest {
         assertThat(other.isAlive()).isFalse();
       }
     }
+  }
+
+  /** Runs the ranks as threads, each with a scope of its own for the presets' objects. */
+  @SuppressWarnings("try") // scope is not referenced
+  private static void onThreads(int ranks, RankThreads.Body body) throws Exception {
+    RankThreads.run(
+        ranks,
+        group -> {
+          try (PointerScope scope = new PointerScope()) {
+            body.run(group);
+          }
+        });
   }
 
   private static void launch(int ranks, String... arguments) throws InterruptedException {

@@ -36,8 +36,14 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 
-/** The program of the ranks of {@link DistributedTest}; the first argument selects the part. */
+/**
+ * The ranks of {@link DistributedTest}: threads, or processes whose first argument selects the
+ * part.
+ */
 public final class TestRank {
+  /** Held while numbers are drawn: a process has one generator. */
+  private static final Object DRAWING = new Object();
+
   private static final int BATCH = 8;
   private static final int LOST = 3;
 
@@ -49,9 +55,11 @@ public final class TestRank {
     final LinearImpl second;
 
     Net(long seed, long hidden) {
-      torch.manual_seed(seed);
-      first = register_module("first", new LinearImpl(20, hidden));
-      second = register_module("second", new LinearImpl(hidden, 5));
+      synchronized (DRAWING) {
+        torch.manual_seed(seed);
+        first = register_module("first", new LinearImpl(20, hidden));
+        second = register_module("second", new LinearImpl(hidden, 5));
+      }
     }
 
     Tensor forward(Tensor input) {
@@ -63,23 +71,20 @@ public final class TestRank {
     }
   }
 
-  /** Returns rows {@code [from, from + count)} of data that is the same in every process. */
+  /** Returns rows {@code [from, from + count)} of data that is the same in every rank. */
   static Tensor rows(int from, int count) {
-    torch.manual_seed(99);
-    return torch.randn(new long[] {96, 20}, new TensorOptions()).narrow(0, from, count);
+    synchronized (DRAWING) {
+      torch.manual_seed(99);
+      return torch.randn(new long[] {96, 20}, new TensorOptions()).narrow(0, from, count);
+    }
   }
 
   public static void main(String[] args) throws Exception {
     GroupOptions options =
         GroupOptions.ofTimeout(Duration.ofMillis(Long.getLong("timeout", 60_000)));
     switch (args[0]) {
-      case "collectives" -> collectives(ProcessGroup.join(options));
-      case "plans" -> plans(ProcessGroup.join(options));
       case "gradients" -> gradients(ProcessGroup.join(options), new Device(args[1]));
       case "aborted" -> aborted(ProcessGroup.join(options), Path.of(args[1]));
-      case "shapes" -> shapes(ProcessGroup.join(options));
-      case "unused" -> unused(ProcessGroup.join(options));
-      case "replicas" -> ReplicaRank.run(ProcessGroup.join(options), args[1]);
       case "train" -> train(ProcessGroup.join(options), Boolean.getBoolean("plain"));
       case "exit-open" -> exitOpen(ProcessGroup.join(options), args[1]);
       case "graph" -> graph(ProcessGroup.join(options), args[1]);
@@ -89,7 +94,7 @@ public final class TestRank {
     }
   }
 
-  private static void collectives(ProcessGroup group) {
+  static void collectives(ProcessGroup group) {
     int rank = group.rank();
     expect("part", group.part().equals(new Part(group.size(), rank)));
     Tensor sum = Tensor.create(new float[] {1 + rank, 2, 3, 4}, 2, 2);
@@ -134,6 +139,7 @@ public final class TestRank {
     Work<String[]> names = group.unchecked().async().allGatherStrings("rank " + group.rank());
     expect("names", names.await()[group.size() - 1].equals("rank " + (group.size() - 1)));
     expect("order", work.isDone());
+    work.await();
     check("sum", floats(sum), group.size() * (group.size() - 1) / 2f);
   }
 
@@ -170,7 +176,7 @@ public final class TestRank {
     group.close();
   }
 
-  private static void plans(ProcessGroup group) {
+  static void plans(ProcessGroup group) {
     int rank = group.rank();
     long[][] all = group.allGatherLongs(new long[] {rank, Long.MIN_VALUE + rank, -1});
     for (int i = 0; i < group.size(); i++) {
@@ -201,7 +207,7 @@ public final class TestRank {
   }
 
   @SuppressWarnings("try") // guard is not referenced
-  private static void gradients(ProcessGroup group, Device device) {
+  static void gradients(ProcessGroup group, Device device) {
     Net net = new Net(group.rank(), 16);
     net.to(device, false);
     try (group;
@@ -251,7 +257,7 @@ public final class TestRank {
         torch.allclose(alone.second.bias(), trained.second.bias().cpu(), 1.3e-6, 5e-5, false));
   }
 
-  private static void shapes(ProcessGroup group) {
+  static void shapes(ProcessGroup group) {
     Net net = new Net(1, 16 + group.rank());
     refused(
         () -> DistributedDataParallel.wrap(net, group),
@@ -262,7 +268,7 @@ public final class TestRank {
     group.close();
   }
 
-  private static void unused(ProcessGroup group) {
+  static void unused(ProcessGroup group) {
     Net net = new Net(1, 16);
     var model = DistributedDataParallel.wrap(net, group);
     Tensor partial = net.first.forward(rows(0, BATCH)).mean();
