@@ -15,6 +15,7 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.testing.NumberedStream;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -50,8 +51,20 @@ abstract class TrainingLoopContract {
   /** The shards of rank 0 of two end before the others. No batch of four has a single row. */
   private static final NumberedStream STREAM = new NumberedStream(List.of(7, 30, 14, 26, 20));
 
+  /** A place in a step. */
+  enum Stop {
+    /** Before the forward pass, once all ranks are in the step: the one before is complete. */
+    TOGETHER,
+
+    /** Before the forward pass of a rank; all ranks gather before each step of a stream. */
+    ALONE,
+
+    /** After the gradients, which ranks without a batch reach, too. */
+    UPDATE
+  }
+
   /** The end of a process in a step. */
-  private static final class Stop extends RuntimeException {
+  private static final class Stopped extends RuntimeException {
     private static final long serialVersionUID = 1L;
   }
 
@@ -59,14 +72,14 @@ abstract class TrainingLoopContract {
    * A training.
    *
    * @param loader opens the data of a rank
-   * @param isStream whether they are of a stream
+   * @param stop where it is stopped in a step
    * @param accumulate the batches of a step
    * @param isMixed whether the precision is mixed
    * @param dropped the share of values that are dropped
    */
   record Program(
       Function<Part, DataLoader> loader,
-      boolean isStream,
+      Stop stop,
       int accumulate,
       boolean isMixed,
       double dropped) {}
@@ -81,7 +94,7 @@ abstract class TrainingLoopContract {
     void run(Source source) throws Exception;
   }
 
-  private final List<Long> begun = Collections.synchronizedList(new ArrayList<>());
+  private final List<Long> updated = Collections.synchronizedList(new ArrayList<>());
   private volatile CountDownLatch stopping = new CountDownLatch(0);
   private @Nullable Path folder;
 
@@ -97,6 +110,24 @@ abstract class TrainingLoopContract {
   /** Runs a body on each rank; returns when all have ended, and throws their failure. */
   abstract void onEachRank(Body body) throws Exception;
 
+  /** Sets that a checkpoint is saved after each step. */
+  void keep(TrainingLoopBuilder<?> builder, Checkpoints checkpoints) {
+    builder.checkpoints(checkpoints, 1);
+  }
+
+  /** Removes the checkpoints of other trainings, if the source has a place for them. */
+  void forget() throws IOException {}
+
+  /** Returns a training in which a rank has fewer batches than another one. */
+  Program uneven() {
+    return new Program(
+        part -> DataLoader.over(STREAM).part(part).batchSize(4).build(),
+        Stop.ALONE,
+        1,
+        false,
+        dropped());
+  }
+
   private double dropped() {
     return ranks() == 1 ? 0.2 : 0;
   }
@@ -108,21 +139,16 @@ abstract class TrainingLoopContract {
                 .sampler(ShuffledSampler.of(LoopNet.SAMPLES, part, 42))
                 .batchSize(LoopNet.GLOBAL_BATCH / part.worldSize())
                 .build(),
-        false,
+        Stop.TOGETHER,
         accumulate,
         isMixed,
         dropped());
   }
 
-  private Program stream() {
-    return new Program(
-        part -> DataLoader.over(STREAM).part(part).batchSize(4).build(), true, 1, false, dropped());
-  }
-
-  /** Trains until a step begins; returns the states of the ranks. */
+  /** Trains until a step; returns the states of the ranks. */
   private List<String> train(Program program, long stop) throws Exception {
     List<String> digests = Collections.synchronizedList(new ArrayList<>());
-    begun.clear();
+    updated.clear();
     stopping = new CountDownLatch(ranks());
     onEachRank(
         source -> {
@@ -157,34 +183,33 @@ abstract class TrainingLoopContract {
         .accumulate(program.accumulate())
         .seed(SEED);
     if (folder != null) {
-      builder.checkpoints(checkpoints, 1);
+      keep(builder, checkpoints);
     }
+    TrainingLoop<M> loop = builder.build();
     try {
-      builder
-          .build()
-          .run(
-              (step, model, batch) -> {
-                if (step.number() == stop) {
-                  meet(program);
-                  throw new Stop();
-                }
-                if (step.rank() == 0) {
-                  begun.add(step.number());
-                }
-                return loss(program, net, scaler, batch);
-              },
-              () -> update(program, net, scaler));
-    } catch (Stop | PeerLostException e) { // as a process that ends here
+      loop.run(
+          (step, model, batch) -> {
+            if (step.number() == stop && program.stop() != Stop.UPDATE) {
+              meet(program);
+              throw new Stopped();
+            }
+            return loss(program, net, scaler, batch);
+          },
+          () -> {
+            if (loop.step() == stop) {
+              throw new Stopped();
+            }
+            updated.add(loop.step());
+            update(program, net, scaler);
+          });
+    } catch (Stopped | PeerLostException e) { // as a process that ends here
       assertThat(stop).as("%s", e).isNotEqualTo(NEVER);
     }
   }
 
-  /**
-   * Waits until all ranks are in this step: the one before might else end without one of them. Over
-   * a stream they are, since they gather before each step.
-   */
+  /** Waits for the other ranks if they stop together. */
   private void meet(Program program) {
-    if (!program.isStream()) {
+    if (program.stop() == Stop.TOGETHER) {
       stopping.countDown();
       try {
         stopping.await();
@@ -219,17 +244,25 @@ abstract class TrainingLoopContract {
   /** The loop ends as the one by hand, at once and if it is stopped before each of some steps. */
   private void requireBits(Program program, long... stops) throws Exception {
     List<String> expected = byHand(program);
+    forget();
     assertThat(expected).hasSize(ranks()).containsOnly(expected.get(0));
     assertThat(train(program, NEVER)).isEqualTo(expected);
-    List<Long> all = List.copyOf(begun);
+    List<Long> all = updates();
     for (long stop : stops) {
       folder = Files.createDirectory(temporary.resolve("stop-" + stop));
+      forget();
       train(program, stop);
-      List<Long> seen = new ArrayList<>(begun);
+      List<Long> seen = new ArrayList<>(updates());
+      assertThat(seen).as("steps before step %d", stop).allMatch(step -> step < stop);
       assertThat(train(program, NEVER)).as("stopped in step %d", stop).isEqualTo(expected);
-      seen.addAll(begun);
+      seen.addAll(updates());
       assertThat(seen).as("steps, stopped in step %d", stop).isEqualTo(all);
     }
+  }
+
+  /** Returns the steps of all ranks. */
+  private List<Long> updates() {
+    return updated.stream().sorted().toList();
   }
 
   @Test
@@ -242,7 +275,7 @@ abstract class TrainingLoopContract {
   }
 
   /** Returns all steps but the first, or if ranks must meet each time, those around two ends. */
-  private long[] stops(int steps) {
+  long[] stops(int steps) {
     return ranks() == 1 ? LongStream.range(1, steps).toArray() : new long[] {1, 4, 5, 9};
   }
 
@@ -266,6 +299,6 @@ abstract class TrainingLoopContract {
   /** Of two ranks, the first one has no batches left while the other one continues. */
   @Test
   void itTakesUnevenInputsAsByHand() throws Exception {
-    requireBits(stream(), 9, 13);
+    requireBits(uneven(), 9, 13);
   }
 }

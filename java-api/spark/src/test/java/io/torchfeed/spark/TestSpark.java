@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.StructType;
 import org.jspecify.annotations.Nullable;
 
 /** Sparks for tests, on the loopback interface. */
-final class TestSpark {
+public final class TestSpark {
   static final StructType POINTS =
       new StructType()
           .add("id", DataTypes.LongType)
@@ -29,7 +29,7 @@ final class TestSpark {
   private TestSpark() {}
 
   /** Returns Spark with two threads in this JVM, for all tests that need no other one. */
-  static synchronized SparkSession local() {
+  public static synchronized SparkSession local() {
     if (shared == null || shared.sparkContext().isStopped()) {
       shared = start("local[2]", Map.of());
     }
@@ -69,7 +69,7 @@ final class TestSpark {
   }
 
   /** Returns a new folder. */
-  static Path folder(String name) {
+  public static Path folder(String name) {
     try {
       return Files.createTempDirectory(Path.of("").toAbsolutePath(), name + "-");
     } catch (IOException e) {
@@ -78,7 +78,7 @@ final class TestSpark {
   }
 
   /** Returns points of a line with noise that depends on the id; the partitions differ in size. */
-  static Dataset<Row> points(SparkSession spark, int count, int partitions) {
+  public static Dataset<Row> points(SparkSession spark, int count, int partitions) {
     List<Row> rows = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       float[] x = {(i * 37 % 101) / 101f, (i * 53 % 97) / 97f, (i % 7) / 7f};

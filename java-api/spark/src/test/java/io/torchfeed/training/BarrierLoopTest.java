@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.training;
+
+import io.torchfeed.checkpoint.Checkpoints;
+import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.internal.Folders;
+import io.torchfeed.sampler.order.ShuffledSampler;
+import io.torchfeed.spark.RankContext;
+import io.torchfeed.spark.TestSpark;
+import io.torchfeed.spark.job.SparkRanks;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The contract for the ranks of a barrier stage. One job serves all tests, since its start takes a
+ * second: its ranks are threads of this JVM, and take the bodies of the contract from a queue.
+ * {@code RepeatedLoopTest} loses ranks.
+ */
+class BarrierLoopTest extends TrainingLoopContract {
+  private static final int RANKS = 2;
+  private static final Body END = source -> {};
+  private static final List<BlockingQueue<Body>> WORK =
+      List.of(new LinkedBlockingQueue<>(), new LinkedBlockingQueue<>());
+  private static final BlockingQueue<Optional<Throwable>> DONE = new LinkedBlockingQueue<>();
+
+  private static Path checkpoints = Path.of("");
+  private static FutureTask<List<String>> job = new FutureTask<>(List::of);
+
+  private final TensorDataset data = LoopNet.data();
+
+  BarrierLoopTest(@TempDir Path temporary) {
+    super(temporary);
+  }
+
+  @BeforeAll
+  static void start() throws InterruptedException {
+    checkpoints = TestSpark.folder("checkpoints");
+    SparkRanks ranks =
+        SparkRanks.on(TestSpark.points(TestSpark.local(), RANKS, RANKS).select("id"))
+            .checkpoints(checkpoints.toUri().toString());
+    job =
+        new FutureTask<>(() -> ranks.train((context, rows) -> serve(context))) {
+          @Override
+          protected void setException(Throwable e) {
+            super.setException(e);
+            WORK.forEach(none -> DONE.add(Optional.of(e)));
+          }
+        };
+    new Thread(job, "ranks of Spark").start();
+    run(source -> {}); // ranks set libtorch's threads, which the sums of the loop by hand depend on
+  }
+
+  /** Runs in a rank. */
+  private static String serve(RankContext context) throws InterruptedException {
+    while (true) {
+      Body body = WORK.get(context.rank()).take();
+      if (body.equals(END)) {
+        return "";
+      }
+      Optional<Throwable> failure = Optional.empty();
+      try {
+        body.run(
+            net ->
+                TrainingLoop.over(
+                    context.ranks(), group -> DistributedDataParallel.wrap(net, group)));
+      } catch (Throwable e) {
+        failure = Optional.of(e);
+      }
+      DONE.add(failure);
+    }
+  }
+
+  @AfterAll
+  static void end() throws ExecutionException, InterruptedException {
+    WORK.forEach(each -> each.add(END));
+    job.get();
+  }
+
+  @AfterEach
+  void close() {
+    data.close();
+  }
+
+  @Override
+  int ranks() {
+    return RANKS;
+  }
+
+  @Override
+  void onEachRank(Body body) throws Exception {
+    run(body);
+  }
+
+  private static void run(Body body) throws InterruptedException {
+    WORK.forEach(each -> each.add(body));
+    Throwable first = null;
+    for (int i = 0; i < RANKS; i++) {
+      Throwable next = DONE.take().orElse(null);
+      first = first == null ? next : first;
+    }
+    if (first != null) {
+      throw new AssertionError("a rank has failed", first);
+    }
+  }
+
+  @Override
+  void keep(TrainingLoopBuilder<?> builder, Checkpoints none) {
+    builder.checkpointEvery(1);
+  }
+
+  @Override
+  void forget() throws IOException {
+    Folders.delete(checkpoints);
+    Files.createDirectory(checkpoints);
+  }
+
+  @Override
+  Program uneven() {
+    return new Program(
+        part ->
+            DataLoader.over(data)
+                .sampler(ShuffledSampler.of(part.rank() == 0 ? 20 : LoopNet.SAMPLES, 42))
+                .batchSize(4)
+                .build(),
+        Stop.UPDATE,
+        1,
+        false,
+        0);
+  }
+
+  @Override
+  long[] stops(int steps) {
+    return LongStream.range(1, steps).toArray();
+  }
+}
