@@ -67,6 +67,7 @@ class StartScriptsTest {
         "startup",
         "text",
         "transfer",
+        "ways",
         "workers"
       })
   void aMissingBuildIsReportedInOneLine(String script) throws Exception {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Code that the examples share: files replaced as a whole, and errors shown as one line. */
+/** Code that the examples share: command lines, files replaced as a whole, charts, clocks. */
 @NullMarked
 package io.torchfeed.examples.common;
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
+import io.torchfeed.examples.common.EpochChart;
 import io.torchfeed.examples.common.OutputFile;
-import java.awt.Color;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -11,10 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
-import org.knowm.xchart.BitmapEncoder;
-import org.knowm.xchart.BitmapEncoder.BitmapFormat;
-import org.knowm.xchart.XYChart;
-import org.knowm.xchart.XYChartBuilder;
 
 /** The metrics of a run: a line on the console, a CSV file and an image. */
 final class Metrics {
@@ -77,33 +72,15 @@ final class Metrics {
   }
 
   private void draw() throws IOException {
-    System.setProperty("java.awt.headless", "true");
-    ByteArrayOutputStream png = new ByteArrayOutputStream();
-    BitmapEncoder.saveBitmap(
-        List.of(
-            chart("Training", "loss", "0.000", Row::trainLoss),
-            chart("Test images", "% classified correctly", "0.0", row -> 100 * row.testAccuracy)),
-        1,
-        2,
-        png,
-        BitmapFormat.PNG);
-    OutputFile.write(folder.resolve("metrics.png"), png.toByteArray());
+    double[] epochs = values(Row::epoch);
+    EpochChart.write(
+        folder.resolve("metrics.png"),
+        EpochChart.of("Training", "loss", "0.000").line("loss", epochs, values(Row::trainLoss)),
+        EpochChart.of("Test images", "% classified correctly", "0.0")
+            .line("accuracy", epochs, values(row -> 100 * row.testAccuracy())));
   }
 
-  private XYChart chart(String title, String unit, String pattern, ToDoubleFunction<Row> value) {
-    XYChart chart =
-        new XYChartBuilder().width(480).height(360).title(title).xAxisTitle("epoch").build();
-    chart.setYAxisTitle(unit);
-    chart.getStyler().setLegendVisible(false);
-    chart.getStyler().setChartBackgroundColor(Color.WHITE);
-    chart.getStyler().setYAxisDecimalPattern(pattern);
-    chart.getStyler().setXAxisDecimalPattern("0");
-    chart.getStyler().setXAxisMin(0.5);
-    chart.getStyler().setXAxisMax(rows.size() + 0.5);
-    chart.addSeries(
-        title,
-        rows.stream().mapToDouble(Row::epoch).toArray(),
-        rows.stream().mapToDouble(value).toArray());
-    return chart;
+  private double[] values(ToDoubleFunction<Row> value) {
+    return rows.stream().mapToDouble(value).toArray();
   }
 }

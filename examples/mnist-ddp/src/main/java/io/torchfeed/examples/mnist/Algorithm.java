@@ -2,6 +2,7 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.distributed.training.AveragingAlgorithm;
+import io.torchfeed.examples.common.CommandException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
@@ -39,15 +40,10 @@ enum Algorithm {
    * @param name the option that sets the number
    */
   void requireRanks(String name, int ranks) {
-    if (!isPossible(ranks)) {
-      throw new IllegalArgumentException(
+    if (this == SHIFT_ONE && ranks % 2 != 0) {
+      throw CommandException.wrongUse(
           "--algorithm " + this + " pairs the ranks, so " + name + " must be even, got " + ranks);
     }
-  }
-
-  /** Returns whether this many ranks can train in this way. */
-  boolean isPossible(int ranks) {
-    return this != SHIFT_ONE || ranks % 2 == 0;
   }
 
   /**

@@ -35,6 +35,11 @@ enum Comm {
     return QAdam.Options.defaults().withLearningRate(learningRate).withWarmupSteps(WARMUP_STEPS);
   }
 
+  /** Returns whether ranks on devices can send in this way. */
+  boolean isOnDevices() {
+    return this == ALLREDUCE || this == FLOAT16 || this == BFLOAT16;
+  }
+
   double defaultLearningRate() {
     return this == QADAM ? ADAM_RATE : SGD_RATE;
   }

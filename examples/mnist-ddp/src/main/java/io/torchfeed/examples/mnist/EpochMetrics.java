@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
-import java.util.List;
 import java.util.Locale;
 
 /**
@@ -32,21 +31,12 @@ record EpochMetrics(
     double bytesPerStep,
     double overlapShare) {
 
-  static final List<String> COLUMNS =
-      List.of(
-          "epoch",
-          "train_loss",
-          "test_loss",
-          "test_accuracy",
-          "seconds",
-          "rows_per_second",
-          "data_wait_share",
-          "reduction_share",
-          "parameter_digest",
-          "bytes_per_step",
-          "overlap_share");
+  /** The first line of the CSV file. */
+  static final String HEAD =
+      "epoch,train_loss,test_loss,test_accuracy,seconds,rows_per_second,data_wait_share,"
+          + "reduction_share,parameter_digest,bytes_per_step,overlap_share";
 
-  private static final int FIRST_COLUMNS = 9; // of lines from before the last two were added
+  private static final int COLUMNS = 11;
 
   String toCsv() {
     return String.format(
@@ -72,9 +62,9 @@ record EpochMetrics(
    */
   static EpochMetrics parse(String line) {
     String[] cells = line.split(",", -1);
-    if (cells.length != COLUMNS.size() && cells.length != FIRST_COLUMNS) {
+    if (cells.length != COLUMNS) {
       throw new IllegalArgumentException(
-          "a line must have " + COLUMNS.size() + " cells, got " + cells.length + ": " + line);
+          "a line must have " + COLUMNS + " cells, got " + cells.length + ": " + line);
     }
     return new EpochMetrics(
         Integer.parseInt(cells[0]),
@@ -86,8 +76,8 @@ record EpochMetrics(
         Double.parseDouble(cells[6]),
         Double.parseDouble(cells[7]),
         cells[8],
-        cells.length > FIRST_COLUMNS ? Double.parseDouble(cells[9]) : 0,
-        cells.length > FIRST_COLUMNS ? Double.parseDouble(cells[10]) : 0);
+        Double.parseDouble(cells[9]),
+        Double.parseDouble(cells[10]));
   }
 
   /** Returns the metrics as one readable line. */

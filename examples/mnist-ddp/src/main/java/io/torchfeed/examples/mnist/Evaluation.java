@@ -3,12 +3,19 @@ package io.torchfeed.examples.mnist;
 
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
+import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.order.StridedSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * The quality of the net on the test set.
@@ -19,45 +26,42 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 record Evaluation(double loss, double accuracy) {
   private static final int BATCH = 500;
 
-  /**
-   * Evaluates a separate slice on each rank, so that each sample counts once, and adds the sums.
-   */
-  static Evaluation of(Net net, MnistTensors test, ProcessGroup group, TrainingDevice device) {
-    int from = (int) ((long) test.size() * group.rank() / group.size());
-    int to = (int) ((long) test.size() * (group.rank() + 1) / group.size());
-    return of(Collectives.sum(group, sums(net, test, from, to, device)));
-  }
-
-  /** Evaluates all samples on the CPU, in this process. */
-  static Evaluation alone(Net net, MnistTensors test) {
-    TrainingDevice cpu = new TrainingDevice(TrainingDevice.CPU, false);
-    return of(sums(net, test, 0, test.size(), cpu));
-  }
-
-  private static Evaluation of(double[] sums) {
-    return new Evaluation(sums[0] / sums[2], sums[1] / sums[2]);
-  }
-
-  /** Returns the sums of losses, right answers, and samples. */
+  /** Evaluates each sample on one rank, and adds the sums. */
   @SuppressWarnings("try") // a scope works by being open
-  private static double[] sums(
-      Net net, MnistTensors test, int from, int to, TrainingDevice device) {
+  static Evaluation of(Net net, NativeDataset test, ProcessGroup group, TrainingDevice device) {
+    StridedSampler sampler =
+        StridedSampler.of(SequentialSampler.of(test.size()), group.part()).withTail(Tail.UNEVEN);
     double loss = 0;
     double correct = 0;
     net.train(false);
-    try (NoGradGuard guard = new NoGradGuard()) {
-      for (int at = from; at < to; at += BATCH) {
-        int count = Math.min(BATCH, to - at);
+    try (NoGradGuard guard = new NoGradGuard();
+        DataLoader loader =
+            DataLoader.over(test).sampler(sampler).device(device.name()).batchSize(BATCH).build();
+        Batches batches = loader.epoch(0)) {
+      for (Batch batch : batches) {
         try (PointerScope scope = new PointerScope()) {
-          Tensor labels = device.of(test.labels(at, count), ScalarType.Long);
-          Tensor output = net.forward(device.of(test.images(at, count), ScalarType.Float));
-          loss += nll_loss(output, labels).item_float() * (double) count;
+          Tensor labels = batch.tensor(1);
+          Tensor output = net.forward(batch.tensor(0));
+          loss += nll_loss(output, labels).item_float() * (double) batch.size();
           correct += output.argmax(new LongOptional(1), false).eq(labels).sum().item_long();
         }
       }
     } finally {
       net.train(true);
     }
-    return new double[] {loss, correct, to - from};
+    double[] sums = sumOverRanks(group, loss, correct);
+    return new Evaluation(sums[0] / test.size(), sums[1] / test.size());
+  }
+
+  /** Sums each value over the ranks; every rank must call this with the same number of values. */
+  @SuppressWarnings("try") // a scope works by being open
+  static double[] sumOverRanks(ProcessGroup group, double... values) {
+    try (PointerScope scope = new PointerScope()) {
+      Tensor tensor = Tensor.create(values);
+      group.allReduce(tensor, ReduceOp.SUM);
+      double[] sums = new double[values.length];
+      tensor.data_ptr_double().get(sums);
+      return sums;
+    }
   }
 }

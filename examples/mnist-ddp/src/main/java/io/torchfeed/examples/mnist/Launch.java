@@ -4,8 +4,11 @@ package io.torchfeed.examples.mnist;
 import io.torchfeed.distributed.launch.LaunchException;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.launch.LauncherBuilder;
+import io.torchfeed.elastic.Generation;
+import io.torchfeed.elastic.Generations;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
+import io.torchfeed.examples.common.mnist.MnistFolder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,65 +44,82 @@ final class Launch {
           "MALLOC_MMAP_THRESHOLD_", "33554432",
           "MALLOC_TRIM_THRESHOLD_", "1073741824");
 
+  /** The generations of an elastic run that can be run again. */
+  private static final int GENERATIONS = 5;
+
   private Launch() {}
 
+  /**
+   * Starts the ranks and waits for their end.
+   *
+   * @param given the arguments of this process
+   */
   @SuppressWarnings("try") // the folder works by being closed
-  static int run(Settings settings) {
+  static void run(Settings settings, List<String> given) throws InterruptedException {
     LauncherBuilder ranks = ranks(settings);
-    Path data = MnistFolder.ofUser(System.err::println).locate(settings.data());
-    if (settings.resume() != null) {
-      RunCheckpoints.requireAny(settings.resume());
-    }
-    try (OutputFolder folder = OutputFolder.create(settings.out())) {
-      System.out.println(
-          "Training with " + settings.ranks() + " processes; files go to " + settings.out());
-      return run(ranks, settings.with(data, settings.resume()).toArguments());
-    }
-  }
-
-  /** Returns a launch without arguments; throws if this machine has no room for its ranks. */
-  private static LauncherBuilder ranks(Settings settings) {
-    LauncherBuilder builder = processes(settings).ranks(settings.ranks()).mainClass(Main.class);
-    requireRoom(builder);
-    return builder;
-  }
-
-  private static void requireRoom(LauncherBuilder builder) {
     try {
-      builder.build();
-    } catch (IllegalArgumentException e) {
+      ranks.build();
+    } catch (IllegalArgumentException e) { // this machine has no room for them
       throw CommandException.wrongUse("--" + e.getMessage(), e);
     }
+    Path resume = settings.resume();
+    if (resume != null) {
+      RunStart.requireAny(resume);
+    }
+    Path data = data(settings);
+    try (OutputFolder folder = OutputFolder.create(settings.out())) {
+      System.out.printf(
+          "Training with %s%d processes; files go to %s%n",
+          settings.elastic == null ? "" : settings.elastic + " to ",
+          settings.ranks,
+          settings.out());
+      ranks.arguments(settings.ofRank(given, data).toArray(new String[0])).build().run();
+    } catch (LaunchException e) {
+      throw CommandException.ofLaunch(e);
+    }
   }
 
-  /** Returns a launch with the options of a rank's process, without ranks and main class. */
-  static LauncherBuilder processes(Settings settings) {
+  /** Returns the folder with the data, which the launcher may have verified. */
+  static Path data(Settings settings) {
+    return settings.verifiedData != null
+        ? settings.verifiedData
+        : MnistFolder.ofUser(System.err::println).locate(settings.data);
+  }
+
+  /** Returns the generations of an elastic run. */
+  static Generations generations(Path out) {
+    return Generations.open(out.resolve("generations"), GENERATIONS);
+  }
+
+  private static LauncherBuilder ranks(Settings settings) {
     LauncherBuilder builder =
         Launcher.builder()
-            .oversubscribe(settings.oversubscribe())
+            .mainClass(Main.class)
+            .oversubscribe(settings.oversubscribe)
             .jvmOptions(rankOptions().toArray(new String[0]))
             .environment("OMP_NUM_THREADS", Integer.toString(settings.threadsPerRank()));
     MALLOC.forEach(
         (name, value) -> builder.environment(name, System.getenv().getOrDefault(name, value)));
-    return builder;
-  }
-
-  /** Runs a launch to its end; returns the exit status. */
-  static int run(LauncherBuilder ranks, List<String> arguments) {
-    requireRoom(ranks);
-    try {
-      ranks.arguments(arguments.toArray(new String[0])).build().run();
-      return 0;
-    } catch (LaunchException e) {
-      throw CommandException.ofLaunch(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new CommandException("interrupted; all ranks were stopped", e);
+    if (settings.elastic == null) {
+      return builder.ranks(settings.ranks);
+    }
+    builder.events(event -> System.out.println("coordinator: " + event.text()));
+    if (settings.fromGeneration == null) {
+      return builder.elasticRanks(settings.elastic, settings.ranks);
+    }
+    try (Generations generations = generations(settings.out())) {
+      Generation again = generations.find(settings.fromGeneration);
+      return builder
+          .elasticRanks(again.ranks(), again.ranks())
+          .environment("TORCHFEED_FROM_GENERATION", again.name());
+    } catch (IllegalArgumentException e) {
+      throw CommandException.wrongUse(String.valueOf(e.getMessage()), e);
     }
   }
 
   private static List<String> rankOptions() {
     List<String> options = new ArrayList<>(RANK_OPTIONS);
+    options.add("-Dtorchfeed.example.terminal=" + Boolean.getBoolean("torchfeed.example.terminal"));
     String archive = System.getProperty("torchfeed.example.archive");
     if (archive != null) {
       options.add("-XX:SharedArchiveFile=" + archive);

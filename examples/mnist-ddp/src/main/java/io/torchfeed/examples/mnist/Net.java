@@ -7,17 +7,13 @@ import static org.bytedeco.pytorch.global.torch.max_pool2d;
 import static org.bytedeco.pytorch.global.torch.relu;
 
 import org.bytedeco.javacpp.LongPointer;
-import org.bytedeco.pytorch.BatchNorm2dImpl;
-import org.bytedeco.pytorch.BatchNormOptions;
 import org.bytedeco.pytorch.Conv2dImpl;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
-import org.jspecify.annotations.Nullable;
 
 /** The convnet of PyTorch's own MNIST example: 1,199,882 parameters. */
 public final class Net extends Module {
-  private final @Nullable BatchNorm2dImpl norm;
   private final Conv2dImpl conv1;
   private final Conv2dImpl conv2;
   private final LinearImpl fc1;
@@ -25,18 +21,6 @@ public final class Net extends Module {
 
   /** Draws the parameters from libtorch's global generator; seed it first. */
   public Net() {
-    this(false);
-  }
-
-  /**
-   * Draws the parameters like {@link #Net()}.
-   *
-   * @param normalizes whether the images first go through batch normalization, with a parameter for
-   *     scale and one for shift, and with buffers: the running mean, variance and count of batches
-   */
-  public Net(boolean normalizes) {
-    norm =
-        normalizes ? register_module("norm", new BatchNorm2dImpl(new BatchNormOptions(1))) : null;
     conv1 = register_module("conv1", new Conv2dImpl(1, 32, new LongPointer(3, 3)));
     conv2 = register_module("conv2", new Conv2dImpl(32, 64, new LongPointer(3, 3)));
     fc1 = register_module("fc1", new LinearImpl(9216, 128));
@@ -51,8 +35,7 @@ public final class Net extends Module {
    */
   public Tensor forward(Tensor images) {
     boolean training = is_training();
-    Tensor x = norm == null ? images : norm.forward(images);
-    x = relu(conv1.forward(x));
+    Tensor x = relu(conv1.forward(images));
     x = relu(conv2.forward(x));
     x = max_pool2d(x, 2, 2);
     x = dropout(x, 0.25, training);

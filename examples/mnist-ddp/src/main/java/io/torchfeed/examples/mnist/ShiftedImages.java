@@ -3,9 +3,14 @@ package io.torchfeed.examples.mnist;
 
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleWriter;
+import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.mnist.MnistData;
+import io.torchfeed.examples.common.mnist.MnistFile;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
-import java.nio.ByteBuffer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -13,29 +18,32 @@ import java.util.List;
  * each epoch, by Java code that the workers of the loader run.
  */
 final class ShiftedImages implements Dataset {
-  private static final int SIDE = MnistTensors.SIDE;
+  private static final int SIDE = MnistData.SIDE;
   private static final int FARTHEST = 2;
 
-  private final MnistTensors data;
-  private final float[] normalized = new float[256]; // by pixel value
-  private final ThreadLocal<Scratch> scratch = ThreadLocal.withInitial(Scratch::new);
+  private final byte[] images;
+  private final byte[] labels;
 
-  /** The buffers of one worker. */
-  private static final class Scratch {
-    final byte[] pixels = new byte[SIDE * SIDE];
-    final float[] image = new float[SIDE * SIDE];
+  /** Creates a dataset of the content of an idx file of images, and one of their labels. */
+  ShiftedImages(byte[] images, byte[] labels) {
+    this.images = images;
+    this.labels = labels;
   }
 
-  ShiftedImages(MnistTensors data) {
-    this.data = data;
-    for (int pixel = 0; pixel < normalized.length; pixel++) {
-      normalized[pixel] = (float) ((pixel / 255.0 - MnistTensors.MEAN) / MnistTensors.DEVIATION);
+  /** Reads the training images. */
+  static ShiftedImages read(Path folder) {
+    try {
+      return new ShiftedImages(
+          Files.readAllBytes(MnistFile.TRAIN_IMAGES.in(folder)),
+          Files.readAllBytes(MnistFile.TRAIN_LABELS.in(folder)));
+    } catch (IOException e) {
+      throw new CommandException("Cannot read MNIST in " + folder + ": " + e, e);
     }
   }
 
   @Override
   public long size() {
-    return data.size();
+    return (long) labels.length - MnistData.LABELS_HEADER;
   }
 
   @Override
@@ -45,22 +53,22 @@ final class ShiftedImages implements Dataset {
 
   @Override
   public void read(long index, SampleWriter sample) {
-    Scratch own = scratch.get();
-    ByteBuffer pixels = data.images().values();
-    pixels.get((int) index * SIDE * SIDE, own.pixels);
+    int first = MnistData.IMAGES_HEADER + (int) index * SIDE * SIDE;
     int down = sample.random().nextInt(-FARTHEST, FARTHEST + 1);
     int right = sample.random().nextInt(-FARTHEST, FARTHEST + 1);
+    float[] image = new float[SIDE * SIDE];
     for (int row = 0; row < SIDE; row++) {
       for (int column = 0; column < SIDE; column++) {
-        own.image[row * SIDE + column] = normalized[pixel(own.pixels, row - down, column - right)];
+        int pixel = pixel(first, row - down, column - right);
+        image[row * SIDE + column] = MnistData.normalized(pixel);
       }
     }
-    sample.put(0, own.image);
-    sample.putLong(1, data.labels().values().get((int) index) & 0xFF);
+    sample.put(0, image);
+    sample.putLong(1, labels[MnistData.LABELS_HEADER + (int) index] & 0xFF);
   }
 
-  private static int pixel(byte[] pixels, int row, int column) {
-    boolean inside = row >= 0 && row < SIDE && column >= 0 && column < SIDE;
-    return inside ? pixels[row * SIDE + column] & 0xFF : 0;
+  private int pixel(int first, int row, int column) {
+    boolean isInside = row >= 0 && row < SIDE && column >= 0 && column < SIDE;
+    return isInside ? images[first + row * SIDE + column] & 0xFF : 0;
   }
 }

@@ -1,212 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist;
 
-import static org.bytedeco.pytorch.global.torch.manual_seed;
+import static java.util.Objects.requireNonNull;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
-import io.torchfeed.checkpoint.Checkpoint;
+import io.torchfeed.checkpoint.CheckpointException;
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.CheckpointOptions;
+import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
-import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.distributed.training.DataParallelOptions;
+import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.elastic.ElasticRanks;
+import io.torchfeed.elastic.Generations;
 import io.torchfeed.examples.common.CommandException;
+import io.torchfeed.examples.common.EpochClock;
+import io.torchfeed.examples.common.Kernel;
+import io.torchfeed.examples.common.OutputFolder;
+import io.torchfeed.examples.common.Progress;
+import io.torchfeed.examples.common.SeededSampler;
+import io.torchfeed.examples.common.mnist.MnistData;
 import io.torchfeed.sampler.Part;
-import io.torchfeed.sampler.RankConsistency;
-import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.torch.DistributedRandomSampler;
-import java.io.PrintStream;
+import io.torchfeed.training.Ranks;
+import io.torchfeed.training.Step;
+import io.torchfeed.training.TrainingLoop;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.Objects;
-import java.util.function.Supplier;
-import org.bytedeco.javacpp.PointerScope;
+import java.util.Locale;
+import java.util.stream.LongStream;
 import org.bytedeco.openblas.presets.openblas_nolapack;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
 
-/** The training of one rank, with its measurements. */
-final class Training {
+/** The training of one rank: a {@link TrainingLoop}, with the measurements of its epochs. */
+final class Training implements AutoCloseable {
+  /**
+   * The checkpoints of an elastic run, whose state is the same on all ranks, and their interval.
+   */
+  private static final String ELASTIC = "elastic-checkpoints";
+
+  private static final int ELASTIC_STEPS = 100;
+
+  private static final int LINES = 10; // of progress in an epoch
+
   private final Settings settings;
-  private final ProcessGroup group;
+  private final Ranks ranks;
   private final TrainingDevice device;
+  private final Path data;
+  private final NativeDataset train;
+  private final NativeDataset test;
   private final Net net;
-  private final ReplicatedModel model;
-  private final Optimizers optimizers;
-  private final DistributedRandomSampler sampler;
-  private final DataLoader loader;
-  private final RunFiles files;
-  private final RunCheckpoints checkpoints;
-  private final long steps;
-  private double firstBatchSeconds;
+  private final Exchange exchange;
+  private @Nullable EpochClock clock;
+  private MetricsFiles files;
+  private Progress progress = Progress.silent();
+  private boolean isFirstBatch = true;
+  private long rowsOfEpoch;
+  private long sentBefore;
+  private long reductionBefore;
 
-  private Training(
-      Settings settings,
-      ProcessGroup group,
-      TrainingDevice device,
-      Net net,
-      ReplicatedModel model,
-      Optimizers optimizers,
-      DistributedRandomSampler sampler,
-      DataLoader loader,
-      RunFiles files,
-      RunCheckpoints checkpoints,
-      long steps) {
+  private Training(Settings settings, Ranks ranks, TrainingDevice device) {
     this.settings = settings;
-    this.group = group;
+    this.ranks = ranks;
     this.device = device;
-    this.net = net;
-    this.model = model;
-    this.optimizers = optimizers;
-    this.sampler = sampler;
-    this.loader = loader;
-    this.files = files;
-    this.checkpoints = checkpoints;
-    this.steps = steps;
+    data = Launch.data(settings);
+    train = training(data);
+    test = MnistData.test(data);
+    torch.manual_seed(settings.seed);
+    net = new Net();
+    device.hold(net);
+    exchange = Exchange.of(settings, net);
+    files = filesAfter(0);
   }
 
-  /**
-   * Trains as the rank given by the environment.
-   *
-   * @param verified whether the launcher has verified {@code settings.data()}
-   * @return the exit status
-   */
-  static int run(Settings settings, boolean verified) {
-    LibtorchLoading.await();
-    torch.set_num_threads(settings.threadsPerRank());
-    // libtorch's own setting does not apply to OpenBLAS, which would use every core.
-    openblas_nolapack.blas_set_num_threads(settings.threadsPerRank());
+  /** Trains as the rank of a group that the environment names. */
+  static void asRank(Settings settings) throws InterruptedException {
+    useThreads(settings.threadsPerRank());
     // Before the data, which may need a download: an invalid environment fails at once.
     try (ProcessGroup all = join()) {
-      TrainingDevice device = chosen(settings, all);
-      try (ProcessGroup group = device.connected(all)) {
-        train(settings, verified, group, device);
-      }
-    }
-    return 0;
-  }
-
-  private static TrainingDevice chosen(Settings settings, ProcessGroup group) {
-    requireRanks(settings, group);
-    return TrainingDevice.of(settings.device(), group);
-  }
-
-  private static void train(
-      Settings settings, boolean verified, ProcessGroup group, TrainingDevice device) {
-    Path data =
-        verified
-            ? Objects.requireNonNull(settings.data())
-            : MnistFolder.ofUser(System.err::println).locate(settings.data());
-    manual_seed(settings.seed());
-    MnistTensors train = MnistTensors.open(data, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
-    MnistTensors test = MnistTensors.open(data, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS);
-    try (Net net = new Net()) {
-      DistributedRandomSampler sampler = DistributedRandomSampler.of(train.size(), group.part());
-      // A digest includes the rank; the digest of rank 0 represents the run.
-      String order =
-          DistributedRandomSampler.of(train.size(), Part.rank(0).of(group.size())).digest();
-      String digest = settings.augment() ? "augmented " + order : order;
-      if (settings.accumulate() > 1) {
-        digest = "accumulated " + settings.accumulate() + ' ' + digest;
-      }
-      if (settings.algorithm() != Algorithm.ALLREDUCE) {
-        digest = settings.algorithm() + " " + digest;
-      }
-      if (settings.comm() != Comm.ALLREDUCE) {
-        digest = settings.comm() + " " + digest;
-      }
-      RunPlan plan = new RunPlan(settings.seed(), group.size(), settings.batchSize(), digest);
-      device.hold(net);
-      try (DataLoader loader = loader(settings, device, train, sampler);
-          ReplicatedModel model = replicated(net, group, settings);
-          Optimizers optimizers = Optimizers.of(net, model, settings)) {
-        TrainingState state = state(plan, net, model, optimizers);
-        int done = resumed(settings, state, group);
-        optimizers.resumed().run();
-        RunFiles files = RunFiles.of(settings, group.rank() == 0, done);
-        try (RunCheckpoints checkpoints = RunCheckpoints.open(settings.out(), state, group)) {
-          new Training(
-                  settings,
-                  group,
-                  device,
-                  net,
-                  model,
-                  optimizers,
-                  sampler,
-                  loader,
-                  files,
-                  checkpoints,
-                  settings.steps(loader.batches()))
-              .epochs(done, test);
+      settings.algorithm.requireRanks("WORLD_SIZE", all.size()); // of other launchers
+      TrainingDevice device = TrainingDevice.of(settings.device, all);
+      try (ProcessGroup group = device.connected(all);
+          Training training = new Training(settings, Ranks.of(group), device)) {
+        if (group.rank() == 0) {
+          OutputFolder.create(settings.out());
+          RunStart.prepare(
+              settings.out(),
+              settings.resume(),
+              group.size(),
+              line -> System.err.println("warning: " + line));
         }
+        group.barrier();
+        training.run(RunStart.FOLDER, Integer.MAX_VALUE, Long.MAX_VALUE);
+      }
+    } catch (CheckpointException e) {
+      throw e.problem() == Problem.MISMATCH
+          ? CommandException.wrongUse("Cannot resume from " + e.getMessage(), e)
+          : new CommandException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /** Trains as a rank of the elastic job that the environment names. */
+  static void asElasticRank(Settings settings) throws InterruptedException {
+    useThreads(settings.threadsPerRank());
+    try (Membership membership = Membership.fromEnvironment();
+        Generations generations = Launch.generations(settings.out())) {
+      membership.leaveOnTermination();
+      Ranks ranks = ElasticRanks.of(membership).withGenerations(generations);
+      try (Training training = new Training(settings, ranks, TrainingDevice.cpu())) {
+        training.run(ELASTIC, 3, ELASTIC_STEPS);
       }
     }
   }
 
-  /**
-   * Returns all that a run needs to continue after an epoch exactly as if it had not stopped. It
-   * holds no random state: dropout's stream and the sample order are functions of seed, rank and
-   * epoch.
-   */
-  private static TrainingState state(
-      RunPlan plan, Net net, ReplicatedModel model, Optimizers optimizers) {
-    TrainingState.Builder state = TrainingState.builder();
-    plan.addTo(state);
-    state.module("model", net);
-    optimizers.addTo().accept(state);
-    return state.ofEachRank("exchange", model).build();
-  }
-
-  /** Continues a run, if it is to be resumed; returns the number of epochs that are done. */
-  private static int resumed(Settings settings, TrainingState state, ProcessGroup group) {
-    if (settings.resume() == null) {
-      return 0;
-    }
-    Checkpoint last =
-        RunCheckpoints.resume(
-            settings.resume(),
-            state,
-            group.part(),
-            step -> leastOf(group, step),
-            line -> sayOnce(group, System.err, "warning: " + line));
-    sayOnce(group, System.out, "Resuming after epoch " + last.step() + ": " + last.folder());
-    return Math.toIntExact(last.step());
-  }
-
-  private static long leastOf(ProcessGroup group, long number) {
-    return Arrays.stream(group.allGatherLongs(new long[] {number}))
-        .mapToLong(each -> each[0])
-        .min()
-        .orElseThrow();
-  }
-
-  private static void sayOnce(ProcessGroup group, PrintStream to, String line) {
-    if (group.rank() == 0) {
-      to.println(line);
-    }
-  }
-
-  private static ReplicatedModel replicated(Net net, ProcessGroup group, Settings settings) {
-    return settings.algorithm() == Algorithm.ALLREDUCE
-        ? DistributedDataParallel.wrap(
-            net, group, DataParallelOptions.defaults().withExchange(settings.comm().exchange()))
-        : ModelAveraging.wrap(net, group, settings.algorithm().averaging());
-  }
-
-  /** Checks the number of ranks again, which other launchers set. */
-  private static void requireRanks(Settings settings, ProcessGroup group) {
-    try {
-      settings.algorithm().requireRanks("WORLD_SIZE", group.size());
-    } catch (IllegalArgumentException e) {
-      throw CommandException.wrongEnvironment(e);
-    }
+  private static void useThreads(int threads) {
+    torch.set_num_threads(threads);
+    // libtorch's own setting does not apply to OpenBLAS, which would use every core
+    openblas_nolapack.blas_set_num_threads(threads);
   }
 
   /** Joins the group given by the environment; reports an invalid environment to the user. */
@@ -220,118 +137,205 @@ final class Training {
     }
   }
 
-  private static DataLoader loader(
-      Settings settings, TrainingDevice device, MnistTensors train, Sampler sampler) {
-    if (settings.augment()) {
-      return build(
-          DataLoader.over(new ShiftedImages(train)).seed(settings.seed()),
-          settings,
-          device,
-          sampler);
-    }
-    // The loader holds its own reference to the tensors' memory.
-    try (Tensor images = train.images(0, train.size());
-        Tensor labels = train.labels(0, train.size());
-        TensorDataset dataset = TensorDataset.of(images, labels)) {
-      return build(DataLoader.over(dataset), settings, device, sampler);
+  private void run(String folder, int kept, long everySteps) throws InterruptedException {
+    CheckpointOptions options = CheckpointOptions.defaults().withKept(kept);
+    try (Checkpoints checkpoints = Checkpoints.open(settings.out().resolve(folder), options)) {
+      TrainingLoop.over(ranks, exchange::wrap)
+          .state(this::addTo)
+          .loader(this::loader)
+          .epochs(settings.epochs)
+          .accumulate(settings.accumulate)
+          .seed(settings.seed)
+          .checkpoints(checkpoints, everySteps)
+          .whenChanged(this::begin)
+          .afterEpoch(this::epochDone)
+          .build()
+          .run((step, model, batch) -> loss(step, batch), exchange::update);
     }
   }
 
-  private static DataLoader build(
-      DataLoaderBuilder over, Settings settings, TrainingDevice device, Sampler sampler) {
-    return over.sampler(sampler)
-        .device(device.name())
-        .batchSize(settings.batchSize())
-        .workers(settings.workers())
-        .build();
+  private void addTo(TrainingState.Builder state) {
+    if (ranks.areFixed()) {
+      RunStart.addTo(state, settings, group().size(), plan());
+    }
+    exchange.addTo(state);
   }
 
-  private void epochs(int done, MnistTensors test) {
-    for (int epoch = done + 1; epoch <= settings.epochs(); epoch++) {
-      EpochClock clock = trainEpoch(epoch);
-      // Reads every parameter on every rank: a difference between ranks ends the run here.
-      model.average();
-      String digest = model.verifyReplicas();
-      Evaluation evaluation = Evaluation.of(net, test, group, device);
-      files.epochDone(clock.metrics(epoch, group, evaluation, overlapShare(), digest));
-      checkpoints.save(epoch);
+  /** Returns all that the batches and steps depend on; a digest of a sampler includes its rank. */
+  private String plan() {
+    Part first = Part.rank(0).of(group().size());
+    return "%s %s, accumulated %d%s, %s"
+        .formatted(
+            settings.algorithm,
+            settings.comm,
+            settings.accumulate,
+            settings.augment ? ", augmented" : "",
+            SeededSampler.of(train.size(), first, settings.seed).digest());
+  }
+
+  private ProcessGroup group() {
+    return ranks.group().orElseThrow();
+  }
+
+  /** Returns the samples of a step of all ranks, however many an elastic job has. */
+  private int globalBatch() {
+    return settings.batchSize * (ranks.areFixed() ? group().size() : settings.ranks);
+  }
+
+  private NativeDataset training(Path folder) {
+    NativeDataset all = MnistData.train(folder);
+    if (settings.maxSteps == 0) {
+      return all;
+    }
+    try (all) {
+      long most = Math.min((long) settings.maxSteps * globalBatch(), all.size());
+      return all.subset(LongStream.range(0, most).toArray());
+    }
+  }
+
+  private DataLoader loader(Part part) {
+    DataLoaderBuilder over =
+        settings.augment
+            ? DataLoader.over(ShiftedImages.read(data)).seed(settings.seed)
+            : DataLoader.over(train);
+    SeededSampler sampler = SeededSampler.of(train.size(), part, settings.seed);
+    rowsOfEpoch = sampler.size();
+    DataLoader loader =
+        over.sampler(sampler)
+            .device(device.name())
+            .batchSize(globalBatch() / part.worldSize())
+            .workers(settings.workers)
+            .build();
+    clock = EpochClock.start(loader);
+    return loader;
+  }
+
+  private EpochClock clock() {
+    return requireNonNull(clock, "the clock of a loader");
+  }
+
+  /** Begins with ranks that hold the state, perhaps from a checkpoint. */
+  private void begin(Step step) {
+    exchange.begin();
+    if (!ranks.areFixed()) {
+      return;
+    }
+    int done = Math.toIntExact(step.epoch());
+    if (step.rank() == 0) {
+      files = filesAfter(done);
+    }
+    if (done > 0) {
+      say(step, "Resuming after epoch %d in %s", done, settings.out());
+    }
+    if (done >= settings.epochs) {
+      say(step, "Nothing to do: the checkpoint is already at epoch %d", done);
+    } else {
+      beginEpoch(step, done + 1);
+    }
+  }
+
+  private MetricsFiles filesAfter(int epochs) {
+    return MetricsFiles.after(settings.out().resolve("metrics.csv"), epochs);
+  }
+
+  private void beginEpoch(Step step, int epoch) {
+    if (step.rank() == 0) {
+      String title = "epoch " + epoch + "/" + settings.epochs;
+      progress = Progress.show(settings.progress.isBar(), title, rowsOfEpoch, System.out, LINES);
+    }
+    sentBefore = Kernel.sentBytes();
+    clock().restart();
+  }
+
+  private static void say(Step step, String format, Object... arguments) {
+    if (step.rank() == 0) {
+      System.out.printf(Locale.ROOT, format + "%n", arguments);
+    }
+  }
+
+  private Tensor loss(Step step, Batch batch) {
+    if (isFirstBatch) {
+      isFirstBatch = false;
+      say(step, "process start to first batch: %.2f s", Kernel.processSeconds());
+    }
+    Tensor loss = nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
+    EpochClock own = clock();
+    own.count(batch.size(), loss.item_float());
+    double rate = own.rows() * step.worldSize() / own.seconds();
+    progress.at(
+        own.rows(), String.format(Locale.ROOT, "%.0f rows/s, loss %.4f", rate, own.recentLoss()));
+    return settings.accumulate == 1 ? loss : loss.div(new Scalar((double) settings.accumulate));
+  }
+
+  private void epochDone(ReplicatedModel model, Step step) {
+    progress.close();
+    EpochClock own = clock();
+    double[] mine = {
+      own.lossSum(), own.batches(), own.seconds(), own.waitSeconds(), reductionSeconds(model)
+    };
+    double bytes = (Kernel.sentBytes() - sentBefore) / (double) Math.max(1, own.batches());
+    // Reads every parameter on every rank: a difference between ranks ends the run here.
+    String digest = model.verifyReplicas();
+    Evaluation evaluation = Evaluation.of(net, test, group(), device);
+    int epoch = Math.toIntExact(step.epoch() + 1);
+    if (!ranks.areFixed()) {
+      double percent = 100 * evaluation.accuracy();
+      say(step, "epoch %d of %d ranks: test accuracy %.2f %%", epoch, step.worldSize(), percent);
+      return;
+    }
+    double[] sums = Evaluation.sumOverRanks(group(), mine);
+    double seconds = sums[2] / step.worldSize();
+    if (step.rank() == 0) {
+      EpochMetrics metrics =
+          new EpochMetrics(
+              epoch,
+              sums[0] / sums[1],
+              evaluation.loss(),
+              evaluation.accuracy(),
+              seconds,
+              own.rows() * step.worldSize() / seconds,
+              sums[3] / sums[2],
+              sums[4] / sums[2],
+              digest,
+              bytes / ranksOfMachine(), // which have counted the same bytes
+              overlapShare(model));
+      System.out.println(metrics.toText(settings.epochs));
+      files.add(metrics);
       files.plot();
     }
-    if (done >= settings.epochs()) {
-      files.say("Nothing to do: the checkpoint is already at epoch " + done);
-    } else {
-      files.say("loader of rank 0: " + loader.stats());
+    if (epoch < settings.epochs) {
+      beginEpoch(step, epoch + 1);
     }
-    if (settings.bench().bareSteps() > 0) {
-      files.bench(BareSteps.milliseconds(settings));
-    }
-  }
-
-  private EpochClock trainEpoch(int epoch) {
-    // Dropout's stream depends only on these, so a resumed run draws the same values.
-    manual_seed(streamSeed(settings.seed(), group.rank(), epoch));
-    EpochClock clock = new EpochClock(settings.batchSize() * group.size(), reductionNanos());
-    // The order of libtorch's sampler depends on the epoch alone; PyTorch's adds the seed.
-    long order = settings.seed() + epoch - 1;
-    RankConsistency.beforeEpoch(sampler, order, settings.batchSize(), group::allGatherLongs);
-    try (Batches batches = loader.epoch(order);
-        Progress progress = files.progress(epoch, steps)) {
-      while (clock.steps() < steps && batches.hasNext()) {
-        Batch batch = batches.next();
-        if (firstBatchSeconds == 0) {
-          firstBatchSeconds = ProcessAge.seconds();
-          files.firstBatch(firstBatchSeconds);
-        }
-        clock.step(step(batch, clock.steps()));
-        progress.step(clock.rowsPerSecond(), clock.recentLoss());
-      }
-      clock.stop(batches.waitNanos(), reductionNanos());
-    }
-    return clock;
-  }
-
-  /** Returns the time waited for other ranks after the last gradients. */
-  private long reductionNanos() {
-    return model instanceof DistributedDataParallel averaged ? averaged.reductionNanos() : 0;
-  }
-
-  /** Returns the share of the communication that was hidden behind computation, in [0, 1]. */
-  private double overlapShare() {
-    return model instanceof DistributedDataParallel averaged ? averaged.stats().overlapShare() : 0;
-  }
-
-  /** Trains on a batch; with the last one of {@code --accumulate}, the parameters change. */
-  @SuppressWarnings("try") // a scope works by being open
-  private double step(Batch batch, long done) {
-    long first = done - done % settings.accumulate();
-    long together = Math.min(settings.accumulate(), steps - first);
-    double[] value = new double[1];
-    try (PointerScope scope = new PointerScope()) {
-      if (done == first) {
-        optimizers.training().zeroGrad();
-      }
-      Supplier<Tensor> share =
-          () -> {
-            Tensor loss = nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
-            value[0] = loss.item_float();
-            return together == 1 ? loss : loss.div(new Scalar((double) together));
-          };
-      if (done - first < together - 1) {
-        model.accumulate(share);
-      } else {
-        model.step(share, optimizers.training()::step);
-      }
-    }
-    return value[0];
   }
 
   /**
-   * Mixes the three with the finaliser of SplitMix64, so that close values yield distant streams.
+   * Returns the time of the epoch in which other ranks were waited for after the last gradients.
    */
-  private static long streamSeed(long seed, int rank, int epoch) {
-    long z = seed * 0x9E3779B97F4A7C15L + ((long) rank << 32) + epoch;
-    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-    return z ^ (z >>> 31);
+  private double reductionSeconds(ReplicatedModel model) {
+    long before = reductionBefore;
+    if (model instanceof DistributedDataParallel averaged) {
+      reductionBefore = averaged.reductionNanos();
+    }
+    return (reductionBefore - before) / 1e9;
+  }
+
+  /** Returns the share of the communication that was hidden behind computation, in [0, 1]. */
+  private static double overlapShare(ReplicatedModel model) {
+    return model instanceof DistributedDataParallel averaged ? averaged.stats().overlapShare() : 0;
+  }
+
+  /** Returns the number of ranks on this machine, as launchers tell it; by default all. */
+  private int ranksOfMachine() {
+    String local = System.getenv("LOCAL_WORLD_SIZE");
+    return local == null ? group().size() : Integer.parseInt(local);
+  }
+
+  @Override
+  public void close() {
+    progress.close();
+    exchange.close();
+    net.close();
+    test.close();
+    train.close();
   }
 }

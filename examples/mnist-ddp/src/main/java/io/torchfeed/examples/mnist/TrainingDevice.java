@@ -8,9 +8,7 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Module;
-import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * The device on which a rank trains.
@@ -22,6 +20,11 @@ record TrainingDevice(String name, boolean isOwn) {
   static final String CPU = "cpu";
   static final String AUTO = "auto";
   static final String CUDA = "cuda";
+
+  /** Returns the processor. */
+  static TrainingDevice cpu() {
+    return new TrainingDevice(CPU, false);
+  }
 
   /** Returns whether {@code --device} may have this value. */
   static boolean isChoice(String choice) {
@@ -41,7 +44,7 @@ record TrainingDevice(String name, boolean isOwn) {
       wanted = Arrays.stream(all).allMatch(rank -> rank[0] > 0) ? CUDA : CPU;
     }
     if (wanted.equals(CPU)) {
-      return new TrainingDevice(CPU, false);
+      return cpu();
     }
     boolean isOwn = wanted.equals(CUDA);
     String name = isOwn ? CUDA + ":" + group.localRank() : wanted;
@@ -77,13 +80,6 @@ record TrainingDevice(String name, boolean isOwn) {
   void hold(Module module) {
     try (Device device = new Device(name)) {
       module.to(device, false);
-    }
-  }
-
-  /** Returns a tensor on the device: the same one if it is on it. */
-  Tensor of(Tensor tensor, ScalarType type) {
-    try (Device device = new Device(name)) {
-      return tensor.to(device, type);
     }
   }
 }

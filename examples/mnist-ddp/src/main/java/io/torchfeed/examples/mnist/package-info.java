@@ -2,8 +2,8 @@
 /**
  * The main example: trains PyTorch's MNIST convnet with one Java process per rank.
  *
- * <p>Start reading at {@code Main} (options), then {@code Training} (the loop of one rank). The
- * program imports only exported torchfeed packages.
+ * <p>Start reading at {@code Main} (options), then {@code Training} (one rank). The program imports
+ * only exported torchfeed packages.
  */
 @NullMarked
 package io.torchfeed.examples.mnist;

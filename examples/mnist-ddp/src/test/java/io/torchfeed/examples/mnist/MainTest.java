@@ -134,25 +134,34 @@ class MainTest {
   }
 
   @Test
-  void aRankReceivesTheSettingsOfTheLauncher() {
-    Settings launcher =
-        parse(
-                "--ranks=3",
-                "--accumulate=4",
-                "--lr=0.5",
-                "--seed=9",
-                "--threads=2",
-                "--progress=bar",
-                "--augment",
-                "--out=o")
-            .with(Path.of("/data"), Path.of("/o/checkpoints/step-000001"));
-    Settings rank = parse(launcher.toArguments().toArray(new String[0]));
-    assertThat(rank.toArguments()).isEqualTo(launcher.toArguments());
-    assertThat(rank.data()).isEqualTo(Path.of("/data"));
-    assertThat(rank.resume()).isEqualTo(Path.of("/o/checkpoints/step-000001"));
-    assertThat(rank.bar()).isTrue();
-    assertThat(rank.augment()).isTrue();
-    assertThat(rank.accumulate()).isEqualTo(4);
+  void aRankReceivesTheArgumentsOfTheLauncher() {
+    String[] given = {
+      "--ranks=3",
+      "--accumulate=4",
+      "--lr=0.5",
+      "--seed=9",
+      "--threads=2",
+      "--augment",
+      "--resume=/o"
+    };
+    Settings launcher = parse(given);
+    List<String> arguments = launcher.ofRank(List.of(given), Path.of("/data"));
+    assertThat(arguments).startsWith(given);
+    Settings rank = parse(arguments.toArray(new String[0]));
+    assertThat(Launch.data(rank)).isEqualTo(Path.of("/data"));
+    assertThat(rank.resume()).isEqualTo(Path.of("/o"));
+    assertThat(rank.out()).isEqualTo(launcher.out()).isEqualTo(Path.of("/o"));
+    assertThat(rank.augment).isTrue();
+    assertThat(rank.accumulate).isEqualTo(4);
+    assertThat(rank.ofRank(arguments, Path.of("/other"))).isEqualTo(arguments);
+  }
+
+  @Test
+  void aRankOfANewRunGetsTheFolderOfTheLauncher() {
+    Settings launcher = parse("--ranks=3");
+    Settings rank =
+        parse(launcher.ofRank(List.of("--ranks=3"), Path.of("/data")).toArray(new String[0]));
+    assertThat(rank.out()).isEqualTo(launcher.out().toAbsolutePath());
   }
 
   @Test
@@ -162,10 +171,8 @@ class MainTest {
         .contains("--accumulate needs --algorithm allreduce, got shift-one");
     assertThat(commandLine().execute("--comm=float16", "--algorithm=shift-one")).isEqualTo(2);
     assertThat(output.toString()).contains("--comm needs --algorithm allreduce, got shift-one");
-    assertThat(parse("--comm=bytegrad").toArguments()).contains("--comm=bytegrad");
-    Settings rank = parse("--algorithm=low-precision");
-    assertThat(rank.algorithm()).isEqualTo(Algorithm.LOW_PRECISION);
-    assertThat(rank.toArguments()).contains("--algorithm=low-precision");
+    assertThat(parse("--comm=bytegrad").comm).isEqualTo(Comm.BYTEGRAD);
+    assertThat(parse("--algorithm=low-precision").algorithm).isEqualTo(Algorithm.LOW_PRECISION);
   }
 
   @Test
@@ -177,7 +184,7 @@ class MainTest {
         .contains("error: --ranks must be at most " + (many - 1))
         .contains("start fewer, or set oversubscribe");
     assertThat(out).doesNotExist();
-    assertThat(parse("--ranks=" + many, "--oversubscribe").oversubscribe()).isTrue();
+    assertThat(parse("--ranks=" + many, "--oversubscribe").oversubscribe).isTrue();
   }
 
   @Test

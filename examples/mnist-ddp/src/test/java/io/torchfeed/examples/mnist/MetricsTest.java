@@ -49,32 +49,13 @@ class MetricsTest {
   }
 
   @Test
-  void aLineFromBeforeTheLastColumnsIsRead() {
-    EpochMetrics read = EpochMetrics.parse("1,0.3,0.2,0.98,60,1000,0.001,0.02,ab12");
-    assertThat(read.digest()).isEqualTo("ab12");
-    assertThat(read.bytesPerStep()).isZero();
-  }
-
-  @Test
-  void bytesSentAreThoseOfAllInterfaces() {
-    assertThat(
-            WireBytes.sum(
-                List.of(
-                    "Inter-|   Receive                  |  Transmit",
-                    " face |bytes    packets errs drop  |bytes    packets",
-                    "    lo: 100 1 0 0 0 0 0 0 30 1 0 0 0 0 0 0",
-                    "  eth0:7 1 0 0 0 0 0 0 12 1 0 0 0 0 0 0")))
-        .isEqualTo(42);
-  }
-
-  @Test
   void aResumedRunHasEachEpochOnce() throws IOException {
     Path file = folder.resolve("metrics.csv");
-    MetricsCsv first = MetricsCsv.after(file, 0);
+    MetricsFiles first = MetricsFiles.after(file, 0);
     for (int epoch = 1; epoch <= 3; epoch++) {
       first.add(row(epoch));
     }
-    MetricsCsv resumed = MetricsCsv.after(file, 2);
+    MetricsFiles resumed = MetricsFiles.after(file, 2);
     resumed.add(row(3));
     resumed.add(row(4));
     List<String> lines = Files.readAllLines(file);
@@ -86,8 +67,8 @@ class MetricsTest {
   @Test
   void aNewRunStartsAnEmptyFile() throws IOException {
     Path file = folder.resolve("metrics.csv");
-    MetricsCsv.after(file, 0).add(row(1));
-    MetricsCsv.after(file, 0).add(row(1));
+    MetricsFiles.after(file, 0).add(row(1));
+    MetricsFiles.after(file, 0).add(row(1));
     assertThat(Files.readAllLines(file)).hasSize(2);
   }
 
@@ -95,15 +76,18 @@ class MetricsTest {
   void aCorruptFileIsAClearError() throws IOException {
     Path file = Files.writeString(folder.resolve("metrics.csv"), "epoch\nnonsense\n");
     assertThatExceptionOfType(CommandException.class)
-        .isThrownBy(() -> MetricsCsv.after(file, 1))
+        .isThrownBy(() -> MetricsFiles.after(file, 1))
         .withMessageContaining("metrics.csv");
   }
 
   @Test
   void thePlotShowsThreePanelsSideBySide() throws IOException {
-    Path file = folder.resolve("metrics.png");
-    MetricsPlot.write(List.of(row(1), row(2), row(3)), file);
-    BufferedImage image = ImageIO.read(file.toFile());
+    MetricsFiles metrics = MetricsFiles.after(folder.resolve("metrics.csv"), 0);
+    for (int epoch = 1; epoch <= 3; epoch++) {
+      metrics.add(row(epoch));
+    }
+    metrics.plot();
+    BufferedImage image = ImageIO.read(folder.resolve("metrics.png").toFile());
     assertThat(image.getWidth()).isEqualTo(3 * 480);
     assertThat(image.getHeight()).isEqualTo(360);
   }

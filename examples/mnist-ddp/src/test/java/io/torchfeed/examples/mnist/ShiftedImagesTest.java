@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
-import java.nio.ByteBuffer;
+import io.torchfeed.examples.common.mnist.MnistData;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -20,25 +20,22 @@ class ShiftedImagesTest {
   /**
    * Returns black images, each with one white pixel in the middle, labelled with the index mod 10.
    */
-  private static MnistTensors data() {
-    byte[] pixels = new byte[IMAGES * SIDE * SIDE];
-    byte[] labels = new byte[IMAGES];
+  private static ShiftedImages data() {
+    byte[] images = new byte[MnistData.IMAGES_HEADER + IMAGES * SIDE * SIDE];
+    byte[] labels = new byte[MnistData.LABELS_HEADER + IMAGES];
     for (int i = 0; i < IMAGES; i++) {
-      pixels[(i * SIDE + MIDDLE) * SIDE + MIDDLE] = (byte) 255;
-      labels[i] = (byte) (i % 10);
+      images[MnistData.IMAGES_HEADER + (i * SIDE + MIDDLE) * SIDE + MIDDLE] = (byte) 255;
+      labels[MnistData.LABELS_HEADER + i] = (byte) (i % 10);
     }
-    return new MnistTensors(
-        new Idx(List.of(IMAGES, SIDE, SIDE), ByteBuffer.wrap(pixels)),
-        new Idx(List.of(IMAGES), ByteBuffer.wrap(labels)));
+    return new ShiftedImages(images, labels);
   }
 
   /** Returns the position of the white pixel in each image. */
   private static List<Integer> places(int workers, long epoch) {
     List<Integer> places = new ArrayList<>();
-    float white = (float) ((1 - MnistTensors.MEAN) / MnistTensors.DEVIATION);
-    float black = (float) (-MnistTensors.MEAN / MnistTensors.DEVIATION);
-    try (DataLoader loader =
-            DataLoader.over(new ShiftedImages(data())).batchSize(7).workers(workers).build();
+    float white = MnistData.normalized(255);
+    float black = MnistData.normalized(0);
+    try (DataLoader loader = DataLoader.over(data()).batchSize(7).workers(workers).build();
         Batches batches = loader.epoch(epoch)) {
       for (Batch batch : batches) {
         float[] values = new float[batch.size() * SIDE * SIDE];

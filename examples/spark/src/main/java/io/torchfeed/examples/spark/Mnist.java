@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.Commands;
-import io.torchfeed.examples.mnist.MnistFolder;
+import io.torchfeed.examples.common.mnist.MnistFolder;
 import io.torchfeed.spark.SparkRanksException;
 import io.torchfeed.spark.job.SparkRanks;
 import java.io.IOException;

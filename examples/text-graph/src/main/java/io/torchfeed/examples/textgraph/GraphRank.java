@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFile;
+import io.torchfeed.examples.common.Progress;
 import io.torchfeed.graph.EdgeLoader;
 import io.torchfeed.graph.Edges;
 import io.torchfeed.graph.IdMap;
@@ -38,17 +39,24 @@ final class GraphRank {
     this.shown = shown;
   }
 
+  private static final int LINES = 4; // of progress in a log
+
   /** A factory of progress displays for parts of the work with a given number of steps. */
   @FunctionalInterface
   interface Shown {
     Progress begin(String title, long whole);
   }
 
+  /** Shows the progress of a part of the work, as the settings say. */
+  static Progress progress(Settings settings, String title, long whole) {
+    return Progress.show(settings.bar(), title, whole, System.err, LINES);
+  }
+
   static int run(Settings settings) {
     try (ProcessGroup group = join()) {
       Shown shown =
           (title, whole) ->
-              group.rank() == 0 ? Progress.show(settings.bar(), title, whole) : Progress.silent();
+              group.rank() == 0 ? progress(settings, title, whole) : Progress.silent();
       return new GraphRank(settings, group, shown).run();
     }
   }

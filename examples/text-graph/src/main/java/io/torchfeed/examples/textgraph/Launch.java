@@ -6,6 +6,7 @@ import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.distributed.launch.LauncherBuilder;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
+import io.torchfeed.examples.common.Progress;
 import io.torchfeed.text.TextFileException;
 import io.torchfeed.text.TextPartition;
 import java.nio.file.Path;
@@ -84,7 +85,7 @@ final class Launch {
     if (settings.data() != null) {
       return settings.data();
     }
-    try (Progress progress = Progress.show(settings.bar(), "generating edges", settings.edges())) {
+    try (Progress progress = GraphRank.progress(settings, "generating edges", settings.edges())) {
       return new EdgeFile(settings.edges(), settings.seed())
           .in(cache(System.getenv()), progress::at)
           .toString();

@@ -3,6 +3,7 @@ package io.torchfeed.examples.textgraph;
 
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ProcessGroup;
+import io.torchfeed.examples.common.Progress;
 import picocli.CommandLine;
 
 /** A rank of {@link RanksTest}; rank 1 exits silently during the iterations. */

@@ -2,7 +2,7 @@
 package io.torchfeed.examples.mnist.faults;
 
 import io.torchfeed.checkpoint.Checkpoints;
-import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
@@ -10,7 +10,6 @@ import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticGroup;
 import io.torchfeed.elastic.ElasticRanks;
-import io.torchfeed.examples.mnist.ElasticModel;
 import io.torchfeed.examples.mnist.faults.RankLog.End;
 import io.torchfeed.training.TrainingLoop;
 import java.io.BufferedReader;
@@ -113,8 +112,8 @@ final class FaultRank {
     commands.setDaemon(true);
     commands.start();
     ElasticModel.useOneThread();
-    try (TensorDataset data = ElasticModel.data(plan.data(), plan.plan().samples());
-        ElasticModel model = ElasticModel.withBatchNorm(plan.plan().seed(), plan.learningRate());
+    try (NativeDataset data = ElasticModel.data(plan.data(), plan.plan().samples());
+        ElasticModel model = ElasticModel.of(plan.plan().seed(), plan.learningRate());
         Checkpoints checkpoints = Checkpoints.open(arguments.checkpoints())) {
       ElasticModel.warmUp(plan.plan().globalBatch() / 2);
       ElasticGroup.rehearse();
@@ -128,7 +127,7 @@ final class FaultRank {
     }
   }
 
-  private int train(Membership own, TensorDataset data, ElasticModel model, Checkpoints checkpoints)
+  private int train(Membership own, NativeDataset data, ElasticModel model, Checkpoints checkpoints)
       throws InterruptedException {
     ElasticRanks ranks = ElasticRanks.of(own);
     TrainingLoop<DistributedDataParallel> training =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist.faults;
 
-import io.torchfeed.examples.mnist.ElasticModel;
 import java.nio.file.Path;
 import java.util.List;
 

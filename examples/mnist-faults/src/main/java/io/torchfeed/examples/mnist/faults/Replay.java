@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.data.LoaderState;
-import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
@@ -13,7 +13,6 @@ import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
-import io.torchfeed.examples.mnist.ElasticModel;
 import io.torchfeed.examples.mnist.faults.RankLog.Begun;
 import io.torchfeed.examples.mnist.faults.Verdict.Generation;
 import io.torchfeed.sampler.Part;
@@ -73,7 +72,7 @@ final class Replay {
   static Result of(RankArguments.Training training, List<Generation> generations)
       throws InterruptedException {
     Replay replay = new Replay(training);
-    try (TensorDataset data = ElasticModel.data(training.data(), training.plan().samples())) {
+    try (NativeDataset data = ElasticModel.data(training.data(), training.plan().samples())) {
       replay.run(data, generations);
       double accuracy = replay.model(0).accuracy(training.data());
       return new Result(List.copyOf(replay.faults), replay.steps, accuracy);
@@ -83,7 +82,7 @@ final class Replay {
     }
   }
 
-  private void run(TensorDataset data, List<Generation> generations) throws InterruptedException {
+  private void run(NativeDataset data, List<Generation> generations) throws InterruptedException {
     ElasticModel.useOneThread();
     model(0);
     keep(0, 0, null);
@@ -117,7 +116,7 @@ final class Replay {
 
   private ElasticModel model(int rank) {
     while (models.size() <= rank) {
-      models.add(ElasticModel.withBatchNorm(training.plan().seed(), training.learningRate()));
+      models.add(ElasticModel.of(training.plan().seed(), training.learningRate()));
     }
     return models.get(rank);
   }
@@ -130,7 +129,7 @@ final class Replay {
   }
 
   private void inThreads(
-      Generation each, TensorDataset data, @Nullable LoaderState from, Set<Long> later)
+      Generation each, NativeDataset data, @Nullable LoaderState from, Set<Long> later)
       throws InterruptedException {
     ExecutorService threads = Executors.newFixedThreadPool(each.size);
     Master master = Master.listen("127.0.0.1");
@@ -163,7 +162,7 @@ final class Replay {
       Master master,
       int rank,
       Generation each,
-      TensorDataset data,
+      NativeDataset data,
       @Nullable LoaderState from,
       Set<Long> later) {
     ElasticModel.useOneThread();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist.faults;
 
-import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
-import io.torchfeed.examples.mnist.ElasticModel;
 import io.torchfeed.sampler.Part;
 import org.bytedeco.javacpp.PointerScope;
 
@@ -24,8 +23,8 @@ final class Undisturbed {
   static double accuracy(RankArguments.Training training) {
     ElasticModel.useThreads(Runtime.getRuntime().availableProcessors());
     ElasticModel.Plan plan = training.plan();
-    try (TensorDataset data = ElasticModel.data(training.data(), plan.samples());
-        ElasticModel model = ElasticModel.withBatchNorm(plan.seed(), training.learningRate());
+    try (NativeDataset data = ElasticModel.data(training.data(), plan.samples());
+        ElasticModel model = ElasticModel.of(plan.seed(), training.learningRate());
         DataLoader loader = plan.loader(data, Part.whole())) {
       for (long epoch = 0; epoch < training.epochs(); epoch++) {
         try (Batches batches = loader.epoch(epoch)) {

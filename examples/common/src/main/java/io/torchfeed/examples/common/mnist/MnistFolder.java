@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.examples.mnist;
+package io.torchfeed.examples.common.mnist;
 
 import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.examples.mnist;
+package io.torchfeed.examples.common.mnist;
 
 import io.torchfeed.examples.common.CommandException;
 import java.io.IOException;
@@ -11,10 +11,17 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /** The four files of MNIST with their published checksums. */
-enum MnistFile {
+public enum MnistFile {
+  /** The images to train with. */
   TRAIN_IMAGES("train-images-idx3-ubyte", "6bbc9ace898e44ae57da46a324031adb"),
+
+  /** Their labels. */
   TRAIN_LABELS("train-labels-idx1-ubyte", "a25bea736e30d166cdddb491f175f624"),
+
+  /** The images to test with. */
   TEST_IMAGES("t10k-images-idx3-ubyte", "2646ac647ad5339dbf082846283269ea"),
+
+  /** Their labels. */
   TEST_LABELS("t10k-labels-idx1-ubyte", "27ae3e4e09519cfbb04c329615203637");
 
   private final String fileName;
@@ -33,7 +40,13 @@ enum MnistFile {
     return md5;
   }
 
-  Path in(Path folder) {
+  /**
+   * Returns the path of the file in a folder.
+   *
+   * @param folder with the files of MNIST
+   * @return the path
+   */
+  public Path in(Path folder) {
     return folder.resolve(fileName);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.examples.mnist;
+package io.torchfeed.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -16,18 +16,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-class ComparisonTest {
-  private static EpochMetrics epoch(int number, double accuracy, double seconds) {
-    return new EpochMetrics(
-        number, 0.3, 0.2, accuracy, seconds, 1000, 0, 0.1 * number, "ab", 2e6 * number, 0);
-  }
-
+class WaysTableTest {
   @Test
   void aRowHasTheLastAccuracyAndTheMeansOfTheEpochs(@TempDir Path folder) throws IOException {
-    Comparison.Row row =
-        Comparison.Row.of("low-precision", List.of(epoch(1, 0.97, 50), epoch(2, 0.98, 60)));
-    Comparison.Row first = new Comparison.Row("allreduce", 0.98, 50, 6e6, 0.2);
-    Comparison comparison = new Comparison(List.of(first, row));
+    WaysTable.Row row =
+        WaysTable.Row.of(
+            "low-precision",
+            List.of(
+                "epoch,test_accuracy,seconds,reduction_share,bytes_per_step",
+                "1,0.97,50,0.1,2000000",
+                "2,0.98,60,0.2,4000000"));
+    WaysTable.Row first = new WaysTable.Row("allreduce", 0.98, 50, 6e6, 0.2);
+    WaysTable comparison = new WaysTable(List.of(first, row));
     comparison.write(folder);
     assertThat(Files.readAllLines(folder.resolve("comparison.md")))
         .hasSize(4)
@@ -38,11 +38,11 @@ class ComparisonTest {
 
   @Test
   void eachBarHasItsName(@TempDir Path folder) throws IOException {
-    List<Comparison.Row> rows =
+    List<WaysTable.Row> rows =
         IntStream.range(0, 11)
-            .mapToObj(i -> new Comparison.Row("way number " + i, 0.98, 50, 6e6, 0.2))
+            .mapToObj(i -> new WaysTable.Row("way number " + i, 0.98, 50, 6e6, 0.2))
             .toList();
-    new Comparison(rows).write(folder);
+    new WaysTable(rows).write(folder);
     BufferedImage image = ImageIO.read(folder.resolve("comparison.png").toFile());
     int names = 0;
     boolean wasName = false;
@@ -58,11 +58,21 @@ class ComparisonTest {
   }
 
   @Test
-  void aWrongOptionFailsBeforeTheFirstRun() {
+  void aWayThatFailsEndsTheComparisonWithItsStatus(@TempDir Path folder) throws IOException {
+    Path train = folder.resolve("train");
+    Files.writeString(train, "#!/bin/sh\necho \"$@\" >>" + folder.resolve("log") + "\nexit 2\n");
+    assertThat(train.toFile().setExecutable(true)).isTrue();
+    CommandLine ways = WaysBenchmark.commandLine();
+    String[] options = {"--train=" + train, "--ways=float16,async", "--out=o", "--ranks=0"};
+    assertThat(ways.execute(options)).isEqualTo(2);
+    assertThat(folder.resolve("log")).hasContent("--ranks=0 --comm=float16 --out=o/float16");
+  }
+
+  @Test
+  void aWrongWayFailsBeforeTheFirstRun() {
     StringWriter output = new StringWriter();
-    CommandLine compare = Compare.commandLine().setErr(new PrintWriter(output));
-    assertThat(compare.execute("--ranks=0")).isEqualTo(2);
-    assertThat(output.toString())
-        .contains("--ranks must be in [1, 1024], got 0", "compare --help lists");
+    CommandLine ways = WaysBenchmark.commandLine().setErr(new PrintWriter(output));
+    assertThat(ways.execute("--train=none", "--ways=float16,ring")).isEqualTo(2);
+    assertThat(output.toString()).contains("got ring", "ways --help lists");
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.examples.mnist;
+package io.torchfeed.examples.mnist.faults;
 
 import static org.bytedeco.pytorch.global.torch.manual_seed;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
@@ -8,15 +8,23 @@ import static org.bytedeco.pytorch.global.torch.randn;
 
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.TrainingState;
-import io.torchfeed.data.TensorDataset;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.examples.common.mnist.MnistData;
+import io.torchfeed.examples.mnist.Net;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.nio.file.Path;
+import java.util.stream.LongStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.openblas.presets.openblas_nolapack;
+import org.bytedeco.pytorch.BatchNorm2dImpl;
+import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
@@ -29,8 +37,9 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * The convnet and its optimizer as one state that ranks can copy from each other, and its data as a
  * function of the rank's part. Not thread-safe; {@code close} frees both, once.
  */
-public final class ElasticModel implements AutoCloseable {
+final class ElasticModel implements AutoCloseable {
   private static final int WARM_UP_STEPS = 3;
+  private static final int TEST_BATCH = 500;
 
   /**
    * All that the batches and the first parameters depend on, except for the ranks.
@@ -39,9 +48,9 @@ public final class ElasticModel implements AutoCloseable {
    * @param globalBatch samples per step of all ranks together; divisible by the number of ranks
    * @param seed fixes the first parameters and the order of the samples
    */
-  public record Plan(int samples, int globalBatch, long seed) {
+  record Plan(int samples, int globalBatch, long seed) {
     /** Checks the ranges. */
-    public Plan {
+    Plan {
       if (samples < 1 || globalBatch < 1) {
         throw new IllegalArgumentException(
             "samples and globalBatch must be at least 1, got %d and %d"
@@ -56,7 +65,7 @@ public final class ElasticModel implements AutoCloseable {
      * @param part the rank and the number of ranks
      * @return the loader, which the caller closes
      */
-    public DataLoader loader(TensorDataset data, Part part) {
+    DataLoader loader(NativeDataset data, Part part) {
       return DataLoader.over(data)
           .sampler(ShuffledSampler.of(samples, part, seed))
           .batchSize(globalBatch / part.worldSize())
@@ -64,12 +73,23 @@ public final class ElasticModel implements AutoCloseable {
     }
   }
 
-  private final Net net;
+  private final NormalizedNet net;
   private final SGD optimizer;
 
-  private ElasticModel(Net net, SGD optimizer) {
+  private ElasticModel(NormalizedNet net, SGD optimizer) {
     this.net = net;
     this.optimizer = optimizer;
+  }
+
+  /** The net behind a batch normalization, whose buffers each forward pass changes. */
+  private static final class NormalizedNet extends Module {
+    private final BatchNorm2dImpl norm =
+        register_module("norm", new BatchNorm2dImpl(new BatchNormOptions(1)));
+    private final Net net = register_module("net", new Net());
+
+    Tensor forward(Tensor images) {
+      return net.forward(norm.forward(images));
+    }
   }
 
   /**
@@ -79,28 +99,13 @@ public final class ElasticModel implements AutoCloseable {
    * @param learningRate above 0
    * @return the model
    */
-  public static ElasticModel of(long seed, double learningRate) {
+  static ElasticModel of(long seed, double learningRate) {
     manual_seed(seed);
-    return of(new Net(), learningRate);
-  }
-
-  /**
-   * Creates a model like {@link #of}, whose net also has buffers that each forward pass changes.
-   *
-   * @param seed fixes the parameters
-   * @param learningRate above 0
-   * @return the model
-   */
-  public static ElasticModel withBatchNorm(long seed, double learningRate) {
-    manual_seed(seed);
-    return of(new Net(true), learningRate);
-  }
-
-  private static ElasticModel of(Net net, double learningRate) {
+    NormalizedNet net = new NormalizedNet();
     return new ElasticModel(net, optimizer(net, learningRate));
   }
 
-  private static SGD optimizer(Net net, double learningRate) {
+  private static SGD optimizer(Module net, double learningRate) {
     try (TensorVector parameters = net.parameters();
         SGDOptions options = new SGDOptions(learningRate)) {
       options.momentum().put(0.9);
@@ -112,7 +117,7 @@ public final class ElasticModel implements AutoCloseable {
    * Makes libtorch compute with one thread: sums depend, in their last bits, on the number of
    * threads. Called in each thread that computes.
    */
-  public static void useOneThread() {
+  static void useOneThread() {
     useThreads(1);
   }
 
@@ -121,7 +126,7 @@ public final class ElasticModel implements AutoCloseable {
    *
    * @param threads at least 1
    */
-  public static void useThreads(int threads) {
+  static void useThreads(int threads) {
     torch.set_num_threads(threads);
     openblas_nolapack.blas_set_num_threads(threads);
   }
@@ -134,11 +139,9 @@ public final class ElasticModel implements AutoCloseable {
    * @return normalized images, float32 [samples, 1, 28, 28], and labels, int64 [samples]; the
    *     caller closes it
    */
-  public static TensorDataset data(Path folder, int samples) {
-    MnistTensors train = MnistTensors.open(folder, MnistFile.TRAIN_IMAGES, MnistFile.TRAIN_LABELS);
-    try (Tensor images = train.images(0, samples);
-        Tensor labels = train.labels(0, samples)) {
-      return TensorDataset.of(images, labels);
+  static NativeDataset data(Path folder, int samples) {
+    try (NativeDataset all = MnistData.train(folder)) {
+      return all.subset(LongStream.range(0, samples).toArray());
     }
   }
 
@@ -149,10 +152,10 @@ public final class ElasticModel implements AutoCloseable {
    * @param rows samples per step
    */
   @SuppressWarnings("try") // a scope works by being open
-  public static void warmUp(int rows) {
+  static void warmUp(int rows) {
     long[] labelShape = {rows};
     try (ElasticModel copy = of(0, 0.01);
-        Tensor images = randn(rows, 1, MnistTensors.SIDE, MnistTensors.SIDE);
+        Tensor images = randn(rows, 1, MnistData.SIDE, MnistData.SIDE);
         Tensor labels = randint(0, 10, labelShape, new TensorOptions(ScalarType.Long))) {
       for (int i = 0; i < WARM_UP_STEPS; i++) {
         try (PointerScope scope = new PointerScope()) {
@@ -170,7 +173,7 @@ public final class ElasticModel implements AutoCloseable {
    *
    * @return borrowed
    */
-  public Module module() {
+  Module module() {
     return net;
   }
 
@@ -179,7 +182,7 @@ public final class ElasticModel implements AutoCloseable {
    *
    * @param state receives the parts {@code model} and {@code optimizer}
    */
-  public void addTo(TrainingState.Builder state) {
+  void addTo(TrainingState.Builder state) {
     state.module("model", net).optimizer("optimizer", optimizer, net);
   }
 
@@ -188,14 +191,14 @@ public final class ElasticModel implements AutoCloseable {
    *
    * @return of the parts that {@link #addTo} adds
    */
-  public TrainingState state() {
+  TrainingState state() {
     TrainingState.Builder state = TrainingState.builder();
     addTo(state);
     return state.build();
   }
 
   /** Clears the gradients. */
-  public void zeroGrad() {
+  void zeroGrad() {
     optimizer.zero_grad();
   }
 
@@ -205,12 +208,12 @@ public final class ElasticModel implements AutoCloseable {
    * @param batch of {@link Plan#loader}
    * @return the mean loss, a scalar; the caller's scope owns it
    */
-  public Tensor loss(Batch batch) {
+  Tensor loss(Batch batch) {
     return nll_loss(net.forward(batch.tensor(0)), batch.tensor(1));
   }
 
   /** Changes the parameters by their gradients. */
-  public void update() {
+  void update() {
     optimizer.step();
   }
 
@@ -219,7 +222,7 @@ public final class ElasticModel implements AutoCloseable {
    *
    * @return equal if all bits are
    */
-  public long digest() {
+  long digest() {
     try (StateDict all = state().stateDict()) {
       return all.checksum();
     }
@@ -231,10 +234,26 @@ public final class ElasticModel implements AutoCloseable {
    * @param folder has MNIST's four files
    * @return in [0, 1]
    */
-  public double accuracy(Path folder) {
-    return Evaluation.alone(
-            net, MnistTensors.open(folder, MnistFile.TEST_IMAGES, MnistFile.TEST_LABELS))
-        .accuracy();
+  @SuppressWarnings("try") // a scope works by being open
+  double accuracy(Path folder) {
+    long correct = 0;
+    long rows = 0;
+    net.train(false);
+    try (NoGradGuard guard = new NoGradGuard();
+        NativeDataset test = MnistData.test(folder);
+        DataLoader loader = DataLoader.over(test).batchSize(TEST_BATCH).build();
+        Batches batches = loader.epoch(0)) {
+      for (Batch batch : batches) {
+        try (PointerScope scope = new PointerScope()) {
+          Tensor guess = net.forward(batch.tensor(0)).argmax(new LongOptional(1), false);
+          correct += guess.eq(batch.tensor(1)).sum().item_long();
+          rows += batch.size();
+        }
+      }
+    } finally {
+      net.train(true);
+    }
+    return correct / (double) rows;
   }
 
   @Override

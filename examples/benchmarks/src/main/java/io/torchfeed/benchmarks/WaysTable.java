@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.examples.mnist;
+package io.torchfeed.benchmarks;
 
 import io.torchfeed.examples.common.OutputFile;
 import java.awt.Color;
@@ -20,7 +20,7 @@ import org.knowm.xchart.CategoryChartBuilder;
  *
  * @param rows one for each run
  */
-record Comparison(List<Row> rows) {
+record WaysTable(List<Row> rows) {
   /**
    * One run.
    *
@@ -32,17 +32,23 @@ record Comparison(List<Row> rows) {
    */
   record Row(
       String way, double accuracy, double seconds, double bytesPerStep, double reductionShare) {
-    static Row of(String way, List<EpochMetrics> epochs) {
+    /** Reads the {@code metrics.csv} of a run, which has a line for each epoch. */
+    static Row of(String way, List<String> lines) {
+      List<String> names = List.of(lines.get(0).split(",", -1));
+      List<String[]> epochs = lines.stream().skip(1).map(line -> line.split(",", -1)).toList();
       return new Row(
           way,
-          epochs.get(epochs.size() - 1).testAccuracy(),
-          mean(epochs, EpochMetrics::seconds),
-          mean(epochs, EpochMetrics::bytesPerStep),
-          mean(epochs, EpochMetrics::reductionShare));
+          Double.parseDouble(epochs.get(epochs.size() - 1)[names.indexOf("test_accuracy")]),
+          mean(epochs, names.indexOf("seconds")),
+          mean(epochs, names.indexOf("bytes_per_step")),
+          mean(epochs, names.indexOf("reduction_share")));
     }
 
-    private static double mean(List<EpochMetrics> epochs, ToDoubleFunction<EpochMetrics> value) {
-      return epochs.stream().mapToDouble(value).average().orElse(0);
+    private static double mean(List<String[]> epochs, int column) {
+      return epochs.stream()
+          .mapToDouble(epoch -> Double.parseDouble(epoch[column]))
+          .average()
+          .orElse(0);
     }
   }
 

@@ -1,33 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.examples.mnist;
+package io.torchfeed.benchmarks;
 
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 import static org.bytedeco.pytorch.global.torch.randint;
 import static org.bytedeco.pytorch.global.torch.randn;
 
+import io.torchfeed.Torchfeed;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** A timing of forward, backward and optimizer step on one batch, without loader or reduction. */
+/**
+ * A timing of forward, backward and optimizer step of MNIST's net on one batch, without loader or
+ * reduction; arguments: samples of the batch, steps. Prints the mean milliseconds of a step.
+ */
 final class BareSteps {
   private static final int WARM_UP = 5;
 
   private BareSteps() {}
 
-  /** Returns the mean milliseconds per step. */
+  /**
+   * Times the steps.
+   *
+   * @param arguments the samples of a batch, the steps
+   */
   @SuppressWarnings("try") // a scope works by being open
-  static double milliseconds(Settings settings) {
-    int count = settings.bench().bareSteps();
-    long[] labelShape = {settings.batchSize()};
-    try (Net net = new Net();
-        SGD optimizer = Optimizers.sgd(net, settings);
-        Tensor images = randn(settings.batchSize(), 1, 28, 28);
+  public static void main(String[] arguments) {
+    int batch = Integer.parseInt(arguments[0]);
+    int steps = Integer.parseInt(arguments[1]);
+    Torchfeed.load();
+    long[] labelShape = {batch};
+    SGDOptions options = new SGDOptions(0.03);
+    options.momentum().put(0.9);
+    try (MnistNet net = new MnistNet();
+        SGD optimizer = new SGD(net.parameters(), options);
+        Tensor images = randn(batch, 1, 28, 28);
         Tensor labels = randint(0, 10, labelShape, new TensorOptions(ScalarType.Long))) {
       long start = 0;
-      for (int i = -WARM_UP; i < count; i++) {
+      for (int i = -WARM_UP; i < steps; i++) {
         if (i == 0) {
           start = System.nanoTime();
         }
@@ -37,7 +50,7 @@ final class BareSteps {
           optimizer.step();
         }
       }
-      return (System.nanoTime() - start) / 1e6 / count;
+      System.out.println((System.nanoTime() - start) / 1e6 / steps);
     }
   }
 }
