@@ -82,7 +82,7 @@ public sealed interface GradientExchange permits GradientExchange.Nodal, PowerSg
    * @return the exchange
    */
   static PowerSgd powerSgd() {
-    return new PowerSgd(1, 1_000, 2, true, true, 0, false, 0);
+    return PowerSgd.DEFAULTS;
   }
 
   /**

@@ -13,16 +13,17 @@ final class NativeExchange {
   static ExchangeOptions of(GradientExchange exchange) {
     ExchangeOptions options = new ExchangeOptions().ranks_per_node(exchange.ranksPerNode());
     if (exchange instanceof PowerSgd powerSgd) {
+      PowerSgd.Options own = powerSgd.options();
       return options
           .kind(ExchangeOptions.kPowerSgd)
-          .matrix_rank(powerSgd.matrixApproximationRank())
-          .warmup_steps(powerSgd.startIteration())
-          .min_compression_rate(powerSgd.minCompressionRate())
-          .error_feedback(powerSgd.errorFeedback())
-          .warm_start(powerSgd.warmStart())
-          .orthogonalization_epsilon(powerSgd.orthogonalizationEpsilon())
-          .batch_same_shapes(powerSgd.batchTensorsWithSameShape())
-          .seed(powerSgd.randomSeed());
+          .matrix_rank(own.matrixApproximationRank())
+          .warmup_steps(own.startIteration())
+          .min_compression_rate(own.minCompressionRate())
+          .error_feedback(own.errorFeedback())
+          .warm_start(own.warmStart())
+          .orthogonalization_epsilon(own.orthogonalizationEpsilon())
+          .batch_same_shapes(own.batchTensorsWithSameShape())
+          .seed(own.randomSeed());
     }
     if (exchange instanceof Momenta momenta) {
       return options

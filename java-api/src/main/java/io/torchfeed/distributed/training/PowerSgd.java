@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The exchange of low-rank approximations: a gradient with n rows (its first dimension) and m
  * columns is sent as matrices of n + m rows and few columns, if that is small enough. Gradients of
@@ -10,58 +12,47 @@ package io.torchfeed.distributed.training;
  * of each parameter survives the forming of new buckets after the first backward pass, and a
  * gradient of zeros remains so. All ranks must run on processors of one kind to get the same bits.
  *
- * @param matrixApproximationRank the columns of the approximation, at least 1
- * @param startIteration how many backward passes average whole gradients before, at least 0
- * @param minCompressionRate the factor by which an approximation must be smaller than the gradient;
- *     others are sent whole. Above 0
- * @param errorFeedback whether the error of an approximation is added to the next gradient, which
- *     takes memory for another copy of the gradients
- * @param warmStart whether an approximation starts from the one before; if not, each starts from
- *     random numbers
- * @param orthogonalizationEpsilon a summand of the norm of a column before a division by it, at
- *     least 0
- * @param batchTensorsWithSameShape whether gradients of equal shape in a bucket are approximated
- *     together, rather than each by itself
- * @param randomSeed the seed of the random numbers, in [0, 2<sup>32</sup>)
+ * <p>Immutable: each {@code with} method returns a new exchange. Exchanges of equal options are
+ * equal.
  */
-public record PowerSgd(
-    int matrixApproximationRank,
-    long startIteration,
-    double minCompressionRate,
-    boolean errorFeedback,
-    boolean warmStart,
-    double orthogonalizationEpsilon,
-    boolean batchTensorsWithSameShape,
-    long randomSeed)
-    implements GradientExchange {
-  /**
-   * Creates an exchange; {@link GradientExchange#powerSgd} and the {@code with} methods name the
-   * options.
-   *
-   * @param matrixApproximationRank the columns of the approximation
-   * @param startIteration how many backward passes average whole gradients before
-   * @param minCompressionRate the factor by which an approximation must be smaller
-   * @param errorFeedback whether the error of an approximation is added to the next gradient
-   * @param warmStart whether an approximation starts from the one before
-   * @param orthogonalizationEpsilon a summand of the norm of a column
-   * @param batchTensorsWithSameShape whether gradients of equal shape are approximated together
-   * @param randomSeed the seed of the random numbers
-   * @throws IllegalArgumentException if an argument is out of range
-   */
-  public PowerSgd {
-    NativeExchange.require(
-        matrixApproximationRank >= 1,
-        "matrixApproximationRank must be at least 1, got " + matrixApproximationRank);
-    NativeExchange.require(
-        startIteration >= 0, "startIteration must be at least 0, got " + startIteration);
-    NativeExchange.require(
-        minCompressionRate > 0, "minCompressionRate must be above 0, got " + minCompressionRate);
-    NativeExchange.require(
-        orthogonalizationEpsilon >= 0,
-        "orthogonalizationEpsilon must be at least 0, got " + orthogonalizationEpsilon);
-    NativeExchange.require(
-        randomSeed >= 0 && randomSeed < 1L << 32,
-        "randomSeed must be in [0, 2^32), got " + randomSeed);
+public final class PowerSgd implements GradientExchange {
+  static final PowerSgd DEFAULTS = new PowerSgd(new Options(1, 1_000, 2, true, true, 0, false, 0));
+
+  /** The options under PyTorch's names. */
+  record Options(
+      int matrixApproximationRank,
+      long startIteration,
+      double minCompressionRate,
+      boolean errorFeedback,
+      boolean warmStart,
+      double orthogonalizationEpsilon,
+      boolean batchTensorsWithSameShape,
+      long randomSeed) {
+    Options {
+      NativeExchange.require(
+          matrixApproximationRank >= 1,
+          "matrixApproximationRank must be at least 1, got " + matrixApproximationRank);
+      NativeExchange.require(
+          startIteration >= 0, "startIteration must be at least 0, got " + startIteration);
+      NativeExchange.require(
+          minCompressionRate > 0, "minCompressionRate must be above 0, got " + minCompressionRate);
+      NativeExchange.require(
+          orthogonalizationEpsilon >= 0,
+          "orthogonalizationEpsilon must be at least 0, got " + orthogonalizationEpsilon);
+      NativeExchange.require(
+          randomSeed >= 0 && randomSeed < 1L << 32,
+          "randomSeed must be in [0, 2^32), got " + randomSeed);
+    }
+  }
+
+  private final Options options;
+
+  private PowerSgd(Options options) {
+    this.options = options;
+  }
+
+  Options options() {
+    return options;
   }
 
   @Override
@@ -78,14 +69,15 @@ public record PowerSgd(
    */
   public PowerSgd withMatrixApproximationRank(int rank) {
     return new PowerSgd(
-        rank,
-        startIteration,
-        minCompressionRate,
-        errorFeedback,
-        warmStart,
-        orthogonalizationEpsilon,
-        batchTensorsWithSameShape,
-        randomSeed);
+        new Options(
+            rank,
+            options.startIteration,
+            options.minCompressionRate,
+            options.errorFeedback,
+            options.warmStart,
+            options.orthogonalizationEpsilon,
+            options.batchTensorsWithSameShape,
+            options.randomSeed));
   }
 
   /**
@@ -98,14 +90,15 @@ public record PowerSgd(
    */
   public PowerSgd withStartIteration(long passes) {
     return new PowerSgd(
-        matrixApproximationRank,
-        passes,
-        minCompressionRate,
-        errorFeedback,
-        warmStart,
-        orthogonalizationEpsilon,
-        batchTensorsWithSameShape,
-        randomSeed);
+        new Options(
+            options.matrixApproximationRank,
+            passes,
+            options.minCompressionRate,
+            options.errorFeedback,
+            options.warmStart,
+            options.orthogonalizationEpsilon,
+            options.batchTensorsWithSameShape,
+            options.randomSeed));
   }
 
   /**
@@ -118,14 +111,15 @@ public record PowerSgd(
    */
   public PowerSgd withMinCompressionRate(double rate) {
     return new PowerSgd(
-        matrixApproximationRank,
-        startIteration,
-        rate,
-        errorFeedback,
-        warmStart,
-        orthogonalizationEpsilon,
-        batchTensorsWithSameShape,
-        randomSeed);
+        new Options(
+            options.matrixApproximationRank,
+            options.startIteration,
+            rate,
+            options.errorFeedback,
+            options.warmStart,
+            options.orthogonalizationEpsilon,
+            options.batchTensorsWithSameShape,
+            options.randomSeed));
   }
 
   /**
@@ -144,14 +138,15 @@ public record PowerSgd(
    */
   public PowerSgd withErrorFeedback(boolean feedback) {
     return new PowerSgd(
-        matrixApproximationRank,
-        startIteration,
-        minCompressionRate,
-        feedback,
-        warmStart,
-        orthogonalizationEpsilon,
-        batchTensorsWithSameShape,
-        randomSeed);
+        new Options(
+            options.matrixApproximationRank,
+            options.startIteration,
+            options.minCompressionRate,
+            feedback,
+            options.warmStart,
+            options.orthogonalizationEpsilon,
+            options.batchTensorsWithSameShape,
+            options.randomSeed));
   }
 
   /**
@@ -163,14 +158,15 @@ public record PowerSgd(
    */
   public PowerSgd withWarmStart(boolean warm) {
     return new PowerSgd(
-        matrixApproximationRank,
-        startIteration,
-        minCompressionRate,
-        errorFeedback,
-        warm,
-        orthogonalizationEpsilon,
-        batchTensorsWithSameShape,
-        randomSeed);
+        new Options(
+            options.matrixApproximationRank,
+            options.startIteration,
+            options.minCompressionRate,
+            options.errorFeedback,
+            warm,
+            options.orthogonalizationEpsilon,
+            options.batchTensorsWithSameShape,
+            options.randomSeed));
   }
 
   /**
@@ -183,14 +179,15 @@ public record PowerSgd(
    */
   public PowerSgd withOrthogonalizationEpsilon(double epsilon) {
     return new PowerSgd(
-        matrixApproximationRank,
-        startIteration,
-        minCompressionRate,
-        errorFeedback,
-        warmStart,
-        epsilon,
-        batchTensorsWithSameShape,
-        randomSeed);
+        new Options(
+            options.matrixApproximationRank,
+            options.startIteration,
+            options.minCompressionRate,
+            options.errorFeedback,
+            options.warmStart,
+            epsilon,
+            options.batchTensorsWithSameShape,
+            options.randomSeed));
   }
 
   /**
@@ -202,14 +199,15 @@ public record PowerSgd(
    */
   public PowerSgd withBatchTensorsWithSameShape(boolean batch) {
     return new PowerSgd(
-        matrixApproximationRank,
-        startIteration,
-        minCompressionRate,
-        errorFeedback,
-        warmStart,
-        orthogonalizationEpsilon,
-        batch,
-        randomSeed);
+        new Options(
+            options.matrixApproximationRank,
+            options.startIteration,
+            options.minCompressionRate,
+            options.errorFeedback,
+            options.warmStart,
+            options.orthogonalizationEpsilon,
+            batch,
+            options.randomSeed));
   }
 
   /**
@@ -221,13 +219,34 @@ public record PowerSgd(
    */
   public PowerSgd withRandomSeed(long seed) {
     return new PowerSgd(
-        matrixApproximationRank,
-        startIteration,
-        minCompressionRate,
-        errorFeedback,
-        warmStart,
-        orthogonalizationEpsilon,
-        batchTensorsWithSameShape,
-        seed);
+        new Options(
+            options.matrixApproximationRank,
+            options.startIteration,
+            options.minCompressionRate,
+            options.errorFeedback,
+            options.warmStart,
+            options.orthogonalizationEpsilon,
+            options.batchTensorsWithSameShape,
+            seed));
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof PowerSgd powerSgd && options.equals(powerSgd.options);
+  }
+
+  @Override
+  public int hashCode() {
+    return options.hashCode();
+  }
+
+  /**
+   * Returns the options as text.
+   *
+   * @return for example {@code PowerSgd[matrixApproximationRank=1, ...]}
+   */
+  @Override
+  public String toString() {
+    return options.toString().replaceFirst("Options", "PowerSgd");
   }
 }
