@@ -151,7 +151,7 @@ final class LaunchCommand {
       case "--spares" -> builder.spares(number(option, value(option)));
       case "--restarts" -> {
         String[] parts = parts(option, value(option), "/", "N/SECONDS");
-        builder.restarts(number(option, parts[0]), seconds(option, parts[1]));
+        builder.maxRestarts(number(option, parts[0]), seconds(option, parts[1]));
       }
       case "--logs" -> builder.logs(Path.of(value(option)));
       case "--show" -> builder.shownRanks(shown(option, value(option)));

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * are there.
  *
  * <pre>{@code
- * try (Membership membership = Membership.join(host, port, "job", name)) {
+ * try (Membership membership = Membership.join(host, port)) {
  *   TrainingLoop.over(
  *           ElasticRanks.of(membership), group -> DistributedDataParallel.wrap(net, group))
  *       .state(all -> all.module("model", net).optimizer("optimizer", optimizer, net))

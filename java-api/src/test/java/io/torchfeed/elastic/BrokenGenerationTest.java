@@ -57,7 +57,7 @@ class BrokenGenerationTest {
 
   private static void rank(int port, CountDownLatch joined, Consumer<ProcessGroup> wait)
       throws Exception {
-    try (Membership membership = Membership.join("127.0.0.1", port, "job", "a rank");
+    try (Membership membership = Membership.join("127.0.0.1", port);
         ElasticGroup ranks =
             ElasticGroup.next(membership, GroupOptions.ofTimeout(LONG), "").orElseThrow()) {
       joined.countDown();

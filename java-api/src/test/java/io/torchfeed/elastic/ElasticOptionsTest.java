@@ -25,8 +25,8 @@ class ElasticOptionsTest {
   void aStateOfEachRankIsRefused() throws Exception {
     CoordinatorOptions options = CoordinatorOptions.of(1, 1).withStart(Duration.ofSeconds(60));
     try (PointerScope scope = new PointerScope();
-        Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, event -> {});
-        Membership own = Membership.join("127.0.0.1", coordinator.port(), "job", "a")) {
+        Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, options);
+        Membership own = Membership.join("127.0.0.1", coordinator.port())) {
       ElasticNet net = new ElasticNet(1);
       TrainingLoopBuilder<DistributedDataParallel> builder =
           TrainingLoop.over(
@@ -53,8 +53,8 @@ class ElasticOptionsTest {
   void aMissingLoaderIsNamed() throws Exception {
     CoordinatorOptions options = CoordinatorOptions.of(1, 1).withStart(Duration.ofSeconds(60));
     try (PointerScope scope = new PointerScope();
-        Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, event -> {});
-        Membership own = Membership.join("127.0.0.1", coordinator.port(), "job", "a")) {
+        Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, options);
+        Membership own = Membership.join("127.0.0.1", coordinator.port())) {
       ElasticNet net = new ElasticNet(1);
       TrainingLoop<DistributedDataParallel> training =
           TrainingLoop.over(ElasticRanks.of(own), group -> DistributedDataParallel.wrap(net, group))

@@ -58,7 +58,7 @@ class ElasticProcessesTest {
             .withSilence(Duration.ofSeconds(60))
             .withStart(Duration.ofMinutes(2));
     try (Coordinator coordinator =
-        Coordinator.listen("127.0.0.1", 0, "job", options, events::add)) {
+        Coordinator.listen("127.0.0.1", 0, options.withEvents(events::add))) {
       for (String name : List.of("a", "b", "c")) {
         start(name, coordinator);
       }

@@ -3,6 +3,7 @@ package io.torchfeed.elastic;
 
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.membership.MembershipOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.training.TrainingLoop;
 import java.io.IOException;
@@ -38,7 +39,10 @@ final class ElasticRank {
 
   public static void main(String[] args) throws InterruptedException {
     try (Membership membership =
-        Membership.join("127.0.0.1", Integer.parseInt(args[0]), "job", args[1])) {
+        Membership.join(
+            "127.0.0.1",
+            Integer.parseInt(args[0]),
+            MembershipOptions.defaults().withName(args[1]))) {
       new ElasticRank(membership, args[1], Path.of(args[2])).run();
     }
   }

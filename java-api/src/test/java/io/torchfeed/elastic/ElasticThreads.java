@@ -11,6 +11,7 @@ import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.membership.MembershipOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.sampler.Part;
@@ -56,7 +57,7 @@ final class ElasticThreads implements AutoCloseable {
   ElasticThreads(int min, int max, Duration start) {
     CoordinatorOptions options =
         CoordinatorOptions.of(min, max).withSilence(Duration.ofSeconds(60)).withStart(start);
-    coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, events::add);
+    coordinator = Coordinator.listen("127.0.0.1", 0, options.withEvents(events::add));
   }
 
   ElasticLog log() {
@@ -219,7 +220,11 @@ final class ElasticThreads implements AutoCloseable {
           () -> {
             try (PointerScope scope = new PointerScope();
                 TensorDataset data = ElasticNet.data();
-                Membership own = Membership.join("127.0.0.1", coordinator.port(), "job", name)) {
+                Membership own =
+                    Membership.join(
+                        "127.0.0.1",
+                        coordinator.port(),
+                        MembershipOptions.defaults().withName(name))) {
               membership = own;
               ElasticNet net = new ElasticNet(name.charAt(0));
               Outcome outcome = run(net, own, data);

@@ -352,13 +352,9 @@ final class SampleTable {
                 all.get(Module.class),
                 all.get(PythonProcessGroup.class),
                 DataParallelOptions.defaults()));
-    all.put(
-        Coordinator.class,
-        () -> Coordinator.listen(host, 0, "job", CoordinatorOptions.of(1, 1), event -> {}));
+    all.put(Coordinator.class, () -> Coordinator.listen(host, 0, CoordinatorOptions.of(1, 1)));
     all.put(JobSecret.class, JobSecret::random);
-    all.put(
-        Membership.class,
-        () -> Membership.join(host, all.get(Coordinator.class).port(), "job", "only"));
+    all.put(Membership.class, () -> Membership.join(host, all.get(Coordinator.class).port()));
     all.put(
         ElasticGroup.class,
         () ->

@@ -43,11 +43,10 @@ class ElasticLoopTest extends TrainingLoopContract {
         CoordinatorOptions.of(1, ranks())
             .withStart(Duration.ofSeconds(60))
             .withSilence(Duration.ofSeconds(60));
-    try (Coordinator coordinator =
-        Coordinator.listen("127.0.0.1", 0, "job", options, event -> {})) {
+    try (Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, options)) {
       RankThreads.run(
           ranks(),
-          rank -> Membership.join("127.0.0.1", coordinator.port(), "job", "rank " + rank),
+          rank -> Membership.join("127.0.0.1", coordinator.port()),
           membership ->
               body.run(
                   net ->

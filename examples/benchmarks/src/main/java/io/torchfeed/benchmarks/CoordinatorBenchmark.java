@@ -50,7 +50,7 @@ final class CoordinatorBenchmark {
             .withStart(Duration.ofMinutes(5));
     long before = heapBytes();
     int threads = ManagementFactory.getThreadMXBean().getThreadCount();
-    try (Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, JOB, options, event -> {})) {
+    try (Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, options.withJob(JOB))) {
       Process process =
           new ProcessBuilder(
                   Path.of(System.getProperty("java.home"), "bin", "java").toString(),

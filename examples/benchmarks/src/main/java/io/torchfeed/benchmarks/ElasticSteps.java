@@ -26,7 +26,6 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Times the steps of an epoch of two ranks, by the training loop and by the same statements. */
 final class ElasticSteps implements AutoCloseable {
-  private static final String JOB = "steps";
   private static final int BATCH = 32;
   private static final int SKIPPED = 5;
 
@@ -75,16 +74,10 @@ final class ElasticSteps implements AutoCloseable {
   double elastic() throws InterruptedException {
     long[] begins = new long[steps];
     try (Coordinator coordinator =
-        Coordinator.listen(
-            "127.0.0.1",
-            0,
-            JOB,
-            CoordinatorOptions.of(TwoRanks.RANKS, TwoRanks.RANKS),
-            event -> {})) {
+        Coordinator.listen("127.0.0.1", 0, CoordinatorOptions.of(TwoRanks.RANKS, TwoRanks.RANKS))) {
       TwoRanks.run(
           thread -> {
-            try (Membership membership =
-                Membership.join("127.0.0.1", coordinator.port(), JOB, "rank " + thread)) {
+            try (Membership membership = Membership.join("127.0.0.1", coordinator.port())) {
               TrainingLoop.over(
                       ElasticRanks.of(membership),
                       group -> DistributedDataParallel.wrap(nets[thread], group))

@@ -26,7 +26,6 @@ import org.bytedeco.pytorch.global.torch;
  * is from the end of the last step alone to the end of the first together, and includes that step.
  */
 public final class JoinBenchmark {
-  private static final String JOB = "joins";
   private static final int STEPS_TOGETHER = 10;
 
   private final List<Double> pauses = new ArrayList<>();
@@ -54,7 +53,7 @@ public final class JoinBenchmark {
   private void run(int times) throws InterruptedException, IOException {
     CoordinatorOptions options =
         CoordinatorOptions.of(1, 2).withSilence(Duration.ofSeconds(30)).withStart(Duration.ZERO);
-    try (Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, JOB, options, event -> {})) {
+    try (Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, options)) {
       Thread trainer = new Thread(() -> train(coordinator.port()), "trainer");
       trainer.setDaemon(true);
       trainer.start();
@@ -120,7 +119,7 @@ public final class JoinBenchmark {
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
-      try (Membership membership = Membership.join("127.0.0.1", port, JOB, "joiner")) {
+      try (Membership membership = Membership.join("127.0.0.1", port)) {
         rank.train(
             membership,
             world -> {},
@@ -135,7 +134,7 @@ public final class JoinBenchmark {
 
   private void train(int port) {
     try (JoinRank rank = new JoinRank();
-        Membership membership = Membership.join("127.0.0.1", port, JOB, "trainer")) {
+        Membership membership = Membership.join("127.0.0.1", port)) {
       rank.train(membership, this::entered, this::ended);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);

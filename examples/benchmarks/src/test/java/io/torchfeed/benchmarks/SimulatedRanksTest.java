@@ -27,7 +27,8 @@ class SimulatedRanksTest {
         CoordinatorOptions.of(1, RANKS)
             .withSilence(Duration.ofSeconds(30))
             .withStart(Duration.ofMinutes(2));
-    try (Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, events::add);
+    try (Coordinator coordinator =
+            Coordinator.listen("127.0.0.1", 0, options.withJob("job").withEvents(events::add));
         SimulatedRanks ranks = new SimulatedRanks(coordinator.port(), "job")) {
       ranks.add(RANKS);
       ranks.awaitGeneration(RANKS);

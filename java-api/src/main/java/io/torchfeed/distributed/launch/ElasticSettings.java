@@ -6,6 +6,8 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.distributed.membership.JobSecret;
+import io.torchfeed.internal.Once;
+import io.torchfeed.internal.TimeLimit;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.UUID;
@@ -29,33 +31,108 @@ record ElasticSettings(
   private static final int DEFAULT_RESTARTS = 3;
   private static final Duration DEFAULT_PER = Duration.ofMinutes(1);
 
-  /**
-   * Returns the options that were set, with defaults for the others, which are null.
-   *
-   * @throws IllegalStateException if a job of several machines has no name or no secret
-   * @throws IllegalArgumentException if there are too few or too many processes, or the secret in
-   *     the environment is none
-   */
-  static ElasticSettings of(
-      CoordinatorOptions ranks,
-      @Nullable Integer processes,
-      @Nullable Integer spares,
-      @Nullable Integer budget,
-      @Nullable Duration per,
-      @Nullable Consumer<CoordinatorEvent> events,
-      @Nullable Place place,
-      @Nullable String job) {
-    int extra = spares == null ? 0 : spares;
-    long all = (long) (processes == null ? ranks.maxRanks() : processes) + extra;
-    int restarts = (int) Math.min(Integer.MAX_VALUE, DEFAULT_RESTARTS * all);
-    Place checked = Place.of(place, job, all, ranks.minRanks());
-    return new ElasticSettings(
-        ranks.withSecret(secret(ranks, place)),
-        extra,
-        budget == null ? restarts : budget,
-        per == null ? DEFAULT_PER : per,
-        events == null ? event -> {} : events,
-        checked);
+  /** The options of an elastic launch that a {@link LauncherBuilder} has got. */
+  static final class Options {
+    private @Nullable CoordinatorOptions ranks;
+    private @Nullable Integer processes;
+    private @Nullable Integer spares;
+    private @Nullable Integer budget;
+    private @Nullable Duration per;
+    private @Nullable Consumer<CoordinatorEvent> events;
+    private @Nullable Place place;
+    private @Nullable String job;
+
+    void ranks(CoordinatorOptions options) {
+      ranks = Once.set("ranks", ranks, requireNonNull(options, "options"));
+      options.job().ifPresent(this::job);
+      options.events().ifPresent(this::events);
+    }
+
+    void processes(int count) {
+      if (count < 1) {
+        throw new IllegalArgumentException("processes must be at least 1, got " + count);
+      }
+      processes = Once.set("processes", processes, count);
+    }
+
+    void spares(int count) {
+      if (count < 0) {
+        throw new IllegalArgumentException("spares must be at least 0, got " + count);
+      }
+      spares = Once.set("spares", spares, count);
+    }
+
+    void maxRestarts(int count, @Nullable Duration within) {
+      if (count < 0) {
+        throw new IllegalArgumentException("maxRestarts must be at least 0, got " + count);
+      }
+      Duration interval = within == null ? null : TimeLimit.atLeastOneMilli("per", within);
+      budget = Once.set("maxRestarts", budget, count);
+      per = interval;
+    }
+
+    void events(Consumer<CoordinatorEvent> consumer) {
+      events = Once.set("events", events, requireNonNull(consumer, "events"));
+    }
+
+    void place(Place.Kind kind, String host, int port) {
+      place = Once.set("the coordinator", place, new Place(kind, host, port, ""));
+    }
+
+    void job(String name) {
+      if (requireNonNull(name, "job").isBlank()) {
+        throw new IllegalArgumentException("job must not be blank");
+      }
+      job = Once.set("job", job, name);
+    }
+
+    /** Throws if the launch is elastic. */
+    void requireNoRanks() {
+      Once.requireUnset("ranks", ranks);
+    }
+
+    /** Returns the number of processes that train on this machine. */
+    int processesOr(int otherwise) {
+      return ranks == null ? otherwise : processes == null ? ranks.maxRanks() : processes;
+    }
+
+    /**
+     * Returns the settings, with defaults for options that were not set.
+     *
+     * @return null for a launch that is not elastic
+     * @throws IllegalStateException if it is not, but has options of elastic launches, or a job of
+     *     several machines has no name or no secret
+     * @throws IllegalArgumentException if there are too few or too many processes, or the secret in
+     *     the environment is none
+     */
+    @Nullable ElasticSettings settings() {
+      if (ranks == null) {
+        requireUnset("processes", processes);
+        requireUnset("maxRestarts", budget);
+        requireUnset("spares", spares);
+        requireUnset("listen and coordinator", place);
+        requireUnset("job", job);
+        requireUnset("events", events);
+        return null;
+      }
+      int extra = spares == null ? 0 : spares;
+      long all = (long) processesOr(0) + extra;
+      int restarts = (int) Math.min(Integer.MAX_VALUE, DEFAULT_RESTARTS * all);
+      Place checked = Place.of(place, job, all, ranks.minRanks());
+      return new ElasticSettings(
+          ranks.withSecret(secret(ranks, place)),
+          extra,
+          budget == null ? restarts : budget,
+          per == null ? DEFAULT_PER : per,
+          events == null ? event -> {} : events,
+          checked);
+    }
+
+    private static void requireUnset(String option, @Nullable Object value) {
+      if (value != null) {
+        throw new IllegalStateException(option + " is an option of elasticRanks(min, max)");
+      }
+    }
   }
 
   private static JobSecret secret(CoordinatorOptions ranks, @Nullable Place place) {

@@ -6,8 +6,8 @@ import io.torchfeed.distributed.membership.CoordinatorEvent;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
+import io.torchfeed.distributed.membership.MembershipOptions;
 import io.torchfeed.internal.Failures;
-import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +22,6 @@ final class JobView implements AutoCloseable {
    * @param failure empty if the training is complete
    */
   record End(String failure) {}
-
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final ElasticSettings elastic;
   private final String name;
@@ -64,7 +62,9 @@ final class JobView implements AutoCloseable {
       }
       Coordinator coordinator =
           Coordinator.listen(
-              place.host(), place.port(), place.job(), elastic.ranks(), inbox::accept);
+              place.host(),
+              place.port(),
+              elastic.ranks().withJob(place.job()).withEvents(inbox::accept));
       watch(() -> await(coordinator, inbox));
       return new JobView(elastic, name, coordinator, null);
     } catch (MembershipEndedException | IllegalArgumentException e) {
@@ -75,7 +75,12 @@ final class JobView implements AutoCloseable {
   private static Membership join(ElasticSettings elastic, String name) throws InterruptedException {
     ElasticSettings.Place place = elastic.place();
     return Membership.join(
-        place.host(), place.port(), place.job(), elastic.secret(), name, PATIENCE);
+        place.host(),
+        place.port(),
+        MembershipOptions.defaults()
+            .withJob(place.job())
+            .withName(name)
+            .withSecret(elastic.secret()));
   }
 
   private static void watch(Runnable body) {

@@ -31,9 +31,9 @@ import java.util.OptionalLong;
  * process, and instead of a rank each process has the variables that {@link
  * io.torchfeed.distributed.membership.Membership#fromEnvironment} reads; {@code LOCAL_RANK} is its
  * number on this machine. A process that fails is replaced, as far as {@link
- * LauncherBuilder#restarts} allows; as is one that is stopped, or that the coordinator has lost, as
- * soon as it has been in this state for the grace period and was killed. One that exits with 0, or
- * leaves as planned, is not. Their names are {@code p0.1}, {@code p1.1}, and after a replacement
+ * LauncherBuilder#maxRestarts} allows; as is one that is stopped, or that the coordinator has lost,
+ * as soon as it has been in this state for the grace period and was killed. One that exits with 0,
+ * or leaves as planned, is not. Their names are {@code p0.1}, {@code p1.1}, and after a replacement
  * {@code p1.2}; their output is prefixed with them, and their standard input is empty. If the
  * launcher is killed, they lose the coordinator at once, and are killed within 30 seconds.
  */

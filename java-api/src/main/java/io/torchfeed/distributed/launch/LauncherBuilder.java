@@ -29,14 +29,7 @@ public final class LauncherBuilder {
   private static final Duration DEFAULT_GRACE = Duration.ofSeconds(5);
 
   private @Nullable Integer ranks;
-  private @Nullable CoordinatorOptions elastic;
-  private @Nullable Integer processes;
-  private @Nullable Integer spares;
-  private @Nullable Place place;
-  private @Nullable String job;
-  private @Nullable Integer budget;
-  private @Nullable Duration per;
-  private @Nullable Consumer<CoordinatorEvent> events;
+  private final ElasticSettings.Options elastic = new ElasticSettings.Options();
   private @Nullable String mainClass;
   private final List<String> arguments = new ArrayList<>();
   private final List<String> jvmOptions = new ArrayList<>();
@@ -61,7 +54,7 @@ public final class LauncherBuilder {
     if (ranks < 1) {
       throw new IllegalArgumentException("ranks must be at least 1, got " + ranks);
     }
-    Once.requireUnset("ranks", elastic);
+    elastic.requireNoRanks();
     this.ranks = Once.set("ranks", this.ranks, ranks);
     return this;
   }
@@ -84,12 +77,13 @@ public final class LauncherBuilder {
    * Makes the launch elastic, like {@link #elasticRanks(int, int)}, with time limits and a secret.
    *
    * @param options how many ranks there may be, and how long they are waited for; by default, the
-   *     secret of the environment, or on one machine a random one
+   *     secret of the environment, or on one machine a random one. Their job and events count as
+   *     set by {@link #job} and {@link #events}
    * @return this
    */
   public LauncherBuilder elasticRanks(CoordinatorOptions options) {
     Once.requireUnset("ranks", ranks);
-    elastic = Once.set("ranks", elastic, requireNonNull(options, "options"));
+    elastic.ranks(options);
     return this;
   }
 
@@ -101,10 +95,7 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder processes(int processes) {
-    if (processes < 1) {
-      throw new IllegalArgumentException("processes must be at least 1, got " + processes);
-    }
-    this.processes = Once.set("processes", this.processes, processes);
+    elastic.processes(processes);
     return this;
   }
 
@@ -118,24 +109,23 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder spares(int spares) {
-    if (spares < 0) {
-      throw new IllegalArgumentException("spares must be at least 0, got " + spares);
-    }
-    this.spares = Once.set("spares", this.spares, spares);
+    elastic.spares(spares);
     return this;
   }
 
   /**
    * Sets that the launchers of other machines join the elastic job of this one, by {@link
    * #coordinator}, with the same secret. They may join and leave, too: this launch fails if too few
-   * ranks are left while {@link #restarts} allows none, or for as long as the coordinator waits.
+   * ranks are left while {@link #maxRestarts(int)} allows none, or for as long as the coordinator
+   * waits.
    *
    * @param host a name or address of this machine that the others can reach
    * @param port of the coordinator, in [1, 65535]
    * @return this
    */
   public LauncherBuilder listen(String host, int port) {
-    return place(Place.Kind.HERE, host, port);
+    elastic.place(Place.Kind.HERE, host, port);
+    return this;
   }
 
   /**
@@ -151,11 +141,7 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder coordinator(String host, int port) {
-    return place(Place.Kind.ELSEWHERE, host, port);
-  }
-
-  private LauncherBuilder place(Place.Kind kind, String host, int port) {
-    place = Once.set("the coordinator", place, new Place(kind, host, port, ""));
+    elastic.place(Place.Kind.ELSEWHERE, host, port);
     return this;
   }
 
@@ -166,29 +152,35 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder job(String job) {
-    if (requireNonNull(job, "job").isBlank()) {
-      throw new IllegalArgumentException("job must not be blank");
-    }
-    this.job = Once.set("job", this.job, job);
+    elastic.job(job);
     return this;
   }
 
   /**
-   * Sets how many lost processes of an elastic launch are replaced on this machine: by default
-   * three for each process within a minute. While the budget is used up, the ranks that are left on
-   * all machines continue; if they are too few, the launch fails, but other launchers have half of
-   * {@code per} and at most 30 s to replace theirs. If they fail more rarely, the job continues.
+   * Sets how many lost processes of an elastic launch are replaced on this machine within a minute,
+   * as {@link #maxRestarts(int, Duration)} describes.
    *
-   * @param budget at least 0, of all processes together
-   * @param per the length of any interval in which there are at most {@code budget}, at least 1 ms
+   * @param maxRestarts at least 0, of all processes together; by default three for each process
    * @return this
    */
-  public LauncherBuilder restarts(int budget, Duration per) {
-    if (budget < 0) {
-      throw new IllegalArgumentException("budget must be at least 0, got " + budget);
-    }
-    this.budget = Once.set("restarts", this.budget, budget);
-    this.per = TimeLimit.atLeastOneMilli("per", per);
+  public LauncherBuilder maxRestarts(int maxRestarts) {
+    elastic.maxRestarts(maxRestarts, null);
+    return this;
+  }
+
+  /**
+   * Sets how many lost processes of an elastic launch are replaced on this machine within an
+   * interval. While as many have been replaced, the ranks that are left on all machines continue;
+   * if they are too few, the launch fails, but other launchers have half of the interval and at
+   * most 30 s to replace theirs. If processes fail more rarely, the job continues.
+   *
+   * @param maxRestarts at least 0, of all processes together; by default three for each process
+   * @param per the length of any interval in which there are at most as many, at least 1 ms; by
+   *     default a minute
+   * @return this
+   */
+  public LauncherBuilder maxRestarts(int maxRestarts, Duration per) {
+    elastic.maxRestarts(maxRestarts, requireNonNull(per, "per"));
     return this;
   }
 
@@ -199,7 +191,7 @@ public final class LauncherBuilder {
    * @return this
    */
   public LauncherBuilder events(Consumer<CoordinatorEvent> events) {
-    this.events = Once.set("events", this.events, requireNonNull(events, "events"));
+    elastic.events(events);
     return this;
   }
 
@@ -357,7 +349,7 @@ public final class LauncherBuilder {
     }
     LaunchSettings settings =
         new LaunchSettings(
-            elastic == null ? orElse(ranks, 1) : orElse(processes, elastic.maxRanks()),
+            elastic.processesOr(orElse(ranks, 1)),
             mainClass,
             arguments,
             jvmOptions,
@@ -368,30 +360,11 @@ public final class LauncherBuilder {
             logs,
             orElse(shown, RankOutput.Shown.ALL),
             List.copyOf(forwarded),
-            elastic());
+            elastic.settings());
     if (!settings.oversubscribe()) {
       Launcher.requireProcessors(settings.processes(), Runtime.getRuntime().availableProcessors());
     }
     return new Launcher(settings);
-  }
-
-  private @Nullable ElasticSettings elastic() {
-    if (elastic == null) {
-      requireElastic("processes", processes);
-      requireElastic("restarts", budget);
-      requireElastic("spares", spares);
-      requireElastic("listen and coordinator", place);
-      requireElastic("job", job);
-      requireElastic("events", events);
-      return null;
-    }
-    return ElasticSettings.of(elastic, processes, spares, budget, per, events, place, job);
-  }
-
-  private static void requireElastic(String option, @Nullable Object value) {
-    if (value != null) {
-      throw new IllegalStateException(option + " is an option of elasticRanks(min, max)");
-    }
   }
 
   private static <T> T orElse(@Nullable T value, T otherwise) {

@@ -6,7 +6,6 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Quotes;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.util.function.Consumer;
 
 /**
  * Numbers the ranks of one elastic job.
@@ -22,7 +21,8 @@ import java.util.function.Consumer;
  *
  * <pre>{@code
  * try (Coordinator coordinator =
- *     Coordinator.listen("127.0.0.1", 0, "job", CoordinatorOptions.of(2, 4), System.out::println)) {
+ *     Coordinator.listen(
+ *         "127.0.0.1", 0, CoordinatorOptions.of(2, 4).withEvents(System.out::println))) {
  *   System.out.println("ranks join at port " + coordinator.port());
  *   coordinator.await();
  * }
@@ -40,28 +40,20 @@ public final class Coordinator implements AutoCloseable {
    *
    * @param host a name or address of this machine that the ranks can reach
    * @param port in [1, 65535], or 0 for one that the system chooses
-   * @param job the name of the job; ranks of others are refused
-   * @param options how many ranks there may be, and how long they are waited for
-   * @param events called for each event, in the coordinator's thread: it must be quick
+   * @param options how many ranks there may be, how long they are waited for, the name of the job,
+   *     and a consumer of events
    * @return the coordinator
    * @throws IllegalStateException if the address cannot be listened at
    * @throws IllegalArgumentException if the host is unknown or the port out of range
    */
-  public static Coordinator listen(
-      String host,
-      int port,
-      String job,
-      CoordinatorOptions options,
-      Consumer<CoordinatorEvent> events) {
-    requireNonNull(job, "job");
+  public static Coordinator listen(String host, int port, CoordinatorOptions options) {
     requireNonNull(options, "options");
-    requireNonNull(events, "events");
     InetSocketAddress address = new InetSocketAddress(requireNonNull(host, "host"), port);
     if (address.isUnresolved()) {
       throw new IllegalArgumentException("unknown host " + Quotes.shortened(host));
     }
     try {
-      CoordinatorLoop loop = new CoordinatorLoop(address, job, options, events);
+      CoordinatorLoop loop = new CoordinatorLoop(address, options);
       loop.start();
       return new Coordinator(loop);
     } catch (IOException e) {

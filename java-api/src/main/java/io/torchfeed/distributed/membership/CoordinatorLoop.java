@@ -68,15 +68,10 @@ final class CoordinatorLoop implements Roster.Wire {
   private volatile boolean isClosed;
   private volatile @Nullable RuntimeException failure;
 
-  CoordinatorLoop(
-      InetSocketAddress address,
-      String job,
-      CoordinatorOptions options,
-      Consumer<CoordinatorEvent> events)
-      throws IOException {
-    this.job = job;
+  CoordinatorLoop(InetSocketAddress address, CoordinatorOptions options) throws IOException {
+    this.job = options.job().orElse(CoordinatorOptions.UNNAMED_JOB);
     this.options = options;
-    this.events = events;
+    this.events = options.events().orElse(event -> {});
     this.clock = new AwakeClock(options.silence().toNanos() / LATE, System::nanoTime);
     this.roster = new Roster(options, this, events, clock.now());
     this.refusals = new Refusals(this::noteRefused, clock.now());

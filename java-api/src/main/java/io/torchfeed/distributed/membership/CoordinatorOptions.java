@@ -6,10 +6,12 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.TimeLimit;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many ranks an elastic job may have, and how long the coordinator waits for them. Immutable.
+ * How many ranks an elastic job may have, how long the coordinator waits for them, and the job and
+ * secret that they must know. Immutable: each {@code with} method returns new options.
  */
 public final class CoordinatorOptions {
   private static final Duration DEFAULT_SILENCE = Duration.ofSeconds(1);
@@ -17,28 +19,30 @@ public final class CoordinatorOptions {
   private static final Duration DEFAULT_REPLACEMENT = Duration.ofMinutes(5);
   private static final Duration DEFAULT_RETURN = Duration.ofMinutes(1);
 
+  /** The name of jobs that have none. */
+  static final String UNNAMED_JOB = "unnamed";
+
   private final int minRanks;
   private final int maxRanks;
-  private final Duration silence;
-  private final Duration start;
-  private final Duration replacement;
-  private final Duration back;
+  private final Limits limits;
+  private final @Nullable String job;
+  private final @Nullable Consumer<CoordinatorEvent> events;
   private final @Nullable JobSecret secret;
+
+  private record Limits(Duration silence, Duration start, Duration replacement, Duration back) {}
 
   private CoordinatorOptions(
       int minRanks,
       int maxRanks,
-      Duration silence,
-      Duration start,
-      Duration replacement,
-      Duration back,
+      Limits limits,
+      @Nullable String job,
+      @Nullable Consumer<CoordinatorEvent> events,
       @Nullable JobSecret secret) {
     this.minRanks = minRanks;
     this.maxRanks = maxRanks;
-    this.silence = silence;
-    this.start = start;
-    this.replacement = replacement;
-    this.back = back;
+    this.limits = limits;
+    this.job = job;
+    this.events = events;
     this.secret = secret;
   }
 
@@ -57,11 +61,14 @@ public final class CoordinatorOptions {
     return new CoordinatorOptions(
         minRanks,
         maxRanks,
-        DEFAULT_SILENCE,
-        DEFAULT_START,
-        DEFAULT_REPLACEMENT,
-        DEFAULT_RETURN,
+        new Limits(DEFAULT_SILENCE, DEFAULT_START, DEFAULT_REPLACEMENT, DEFAULT_RETURN),
+        null,
+        null,
         null);
+  }
+
+  private CoordinatorOptions with(Limits changed) {
+    return new CoordinatorOptions(minRanks, maxRanks, changed, job, events, secret);
   }
 
   /**
@@ -78,7 +85,7 @@ public final class CoordinatorOptions {
     if (TimeLimit.of("silence", silence).toMillis() < 20 || silence.toMillis() > 86_400_000) {
       throw new IllegalArgumentException("silence must be in [20 ms, 1 day], got " + silence);
     }
-    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, back, secret);
+    return with(new Limits(silence, limits.start, limits.replacement, limits.back));
   }
 
   /**
@@ -90,7 +97,7 @@ public final class CoordinatorOptions {
    */
   public CoordinatorOptions withStart(Duration start) {
     Duration limit = TimeLimit.notNegative("start", start);
-    return new CoordinatorOptions(minRanks, maxRanks, silence, limit, replacement, back, secret);
+    return with(new Limits(limits.silence, limit, limits.replacement, limits.back));
   }
 
   /**
@@ -102,7 +109,7 @@ public final class CoordinatorOptions {
    */
   public CoordinatorOptions withReplacement(Duration replacement) {
     Duration limit = TimeLimit.notNegative("replacement", replacement);
-    return new CoordinatorOptions(minRanks, maxRanks, silence, start, limit, back, secret);
+    return with(new Limits(limits.silence, limits.start, limit, limits.back));
   }
 
   /**
@@ -115,7 +122,7 @@ public final class CoordinatorOptions {
    */
   public CoordinatorOptions withReturn(Duration back) {
     Duration limit = TimeLimit.atLeastOneMilli("back", back);
-    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, limit, secret);
+    return with(new Limits(limits.silence, limits.start, limits.replacement, limit));
   }
 
   /**
@@ -128,7 +135,50 @@ public final class CoordinatorOptions {
    */
   public CoordinatorOptions withSecret(JobSecret secret) {
     requireNonNull(secret, "secret");
-    return new CoordinatorOptions(minRanks, maxRanks, silence, start, replacement, back, secret);
+    return new CoordinatorOptions(minRanks, maxRanks, limits, job, events, secret);
+  }
+
+  /**
+   * Returns these options with the name of the job, which keeps ranks of other jobs out; by default
+   * it has none.
+   *
+   * @param job ranks that {@linkplain MembershipOptions#withJob name} another one, or none, are
+   *     refused
+   * @return the options
+   */
+  public CoordinatorOptions withJob(String job) {
+    requireNonNull(job, "job");
+    return new CoordinatorOptions(minRanks, maxRanks, limits, job, events, secret);
+  }
+
+  /**
+   * Returns these options with a consumer of the changes of the job: a log, for example.
+   *
+   * @param events called for each event, in the coordinator's thread: it must be quick. A
+   *     {@link io.torchfeed.distributed.launch.Launcher} calls it in the thread of its {@code run}
+   * @return the options
+   */
+  public CoordinatorOptions withEvents(Consumer<CoordinatorEvent> events) {
+    requireNonNull(events, "events");
+    return new CoordinatorOptions(minRanks, maxRanks, limits, job, events, secret);
+  }
+
+  /**
+   * Returns the name of the job.
+   *
+   * @return the name; empty if it has none
+   */
+  public Optional<String> job() {
+    return Optional.ofNullable(job);
+  }
+
+  /**
+   * Returns the consumer of the changes of the job.
+   *
+   * @return the consumer; empty if there is none
+   */
+  public Optional<Consumer<CoordinatorEvent>> events() {
+    return Optional.ofNullable(events);
   }
 
   /**
@@ -159,19 +209,19 @@ public final class CoordinatorOptions {
   }
 
   Duration silence() {
-    return silence;
+    return limits.silence;
   }
 
   Duration start() {
-    return start;
+    return limits.start;
   }
 
   Duration replacement() {
-    return replacement;
+    return limits.replacement;
   }
 
   Duration back() {
-    return back;
+    return limits.back;
   }
 
   @Override
@@ -180,10 +230,10 @@ public final class CoordinatorOptions {
         .formatted(
             minRanks,
             maxRanks,
-            silence,
-            start,
-            replacement,
-            back,
+            limits.silence,
+            limits.start,
+            limits.replacement,
+            limits.back,
             secret == null ? "no secret" : "a secret");
   }
 }

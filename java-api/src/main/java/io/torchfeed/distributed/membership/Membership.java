@@ -7,7 +7,6 @@ import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.FinishNote;
 import io.torchfeed.internal.TerminationSignal;
-import io.torchfeed.internal.TimeLimit;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
@@ -28,10 +27,8 @@ import org.jspecify.annotations.Nullable;
  * Closing without {@link #leave} or {@link #finish} counts as a failure.
  */
 public final class Membership implements AutoCloseable {
-  static final Duration PATIENCE = Duration.ofSeconds(30);
-
   private final CoordinatorLink link;
-  private final EventReceiver events = new EventReceiver();
+  private final Watchers.Receiver events = new Watchers.Receiver();
   private final Object monitor = new Object();
   private final MembershipEndedException closed =
       new MembershipEndedException(Reason.LEFT, "this membership is closed");
@@ -66,54 +63,42 @@ public final class Membership implements AutoCloseable {
   }
 
   /**
-   * Connects to a coordinator without a secret, and waits up to 30 seconds for it to listen.
+   * Connects to a coordinator, with the {@linkplain MembershipOptions#defaults default options}.
    *
    * @param host the name or address of its machine
    * @param port in [1, 65535]
-   * @param job the name of the job
-   * @param name the name of this process in messages, for example a host and a process id
    * @return the membership; it has no generation yet
-   * @throws MembershipEndedException if none listens there, or one of another job or with a secret
+   * @throws MembershipEndedException if none listens there, or one of a job with a name or a secret
    * @throws InterruptedException if this thread is interrupted
    */
-  public static Membership join(String host, int port, String job, String name)
-      throws InterruptedException {
-    return join(host, port, job, Optional.empty(), name, PATIENCE);
+  public static Membership join(String host, int port) throws InterruptedException {
+    return join(host, port, MembershipOptions.defaults());
   }
 
   /**
-   * Like {@link #join(String, int, String, String)}, for a coordinator with a secret.
+   * Connects to a coordinator, and waits for it to listen.
    *
    * @param host the name or address of its machine
    * @param port in [1, 65535]
-   * @param job the name of the job
-   * @param secret of the job; this process joins no coordinator that does not know it
-   * @param name the name of this process in messages
-   * @param limit how long to wait for it to listen
+   * @param options of which job and with which secret, the name of this process, and how long to
+   *     wait
    * @return the membership; it has no generation yet
+   * @throws MembershipEndedException if none listens there, or one of another job or secret
    * @throws InterruptedException if this thread is interrupted
    */
-  public static Membership join(
-      String host, int port, String job, JobSecret secret, String name, Duration limit)
+  public static Membership join(String host, int port, MembershipOptions options)
       throws InterruptedException {
-    return join(host, port, job, Optional.of(requireNonNull(secret, "secret")), name, limit);
-  }
-
-  static Membership join(
-      String host, int port, String job, Optional<JobSecret> secret, String name, Duration limit)
-      throws InterruptedException {
-    requireNonNull(job, "job");
-    requireNonNull(name, "name");
-    Duration counted = TimeLimit.notNegative("limit", limit);
+    requireNonNull(options, "options");
     CoordinatorLink link =
-        CoordinatorLink.connect(requireNonNull(host, "host"), port, secret.orElse(null), counted);
+        CoordinatorLink.connect(
+            requireNonNull(host, "host"), port, options.secret(), options.timeout());
     Membership membership = new Membership(link);
     link.start(
         membership::received,
         reason -> membership.ended(MembershipEndedException.lost(reason)),
         () -> membership.step);
     try {
-      link.trySend(new Message.Hello(job, name));
+      link.trySend(new Message.Hello(options.job(), options.name()));
       membership.awaitWelcome();
       return membership;
     } catch (RuntimeException | Error | InterruptedException e) {

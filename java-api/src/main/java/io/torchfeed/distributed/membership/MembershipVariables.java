@@ -17,8 +17,10 @@ final class MembershipVariables {
     int port = port(text(variables, RankVariables.COORDINATOR_PORT));
     String job = text(variables, RankVariables.JOB);
     String name = text(variables, RankVariables.PROCESS);
+    MembershipOptions options = MembershipOptions.defaults().withJob(job).withName(name);
     Membership membership =
-        Membership.join(host, port, job, JobSecret.from(variables), name, Membership.PATIENCE);
+        Membership.join(
+            host, port, JobSecret.from(variables).map(options::withSecret).orElse(options));
     ParentProcess.launcher(variables)
         .ifPresent(
             launcher ->

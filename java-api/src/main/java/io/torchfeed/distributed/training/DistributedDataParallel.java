@@ -170,8 +170,8 @@ public final class DistributedDataParallel implements ReplicatedModel {
    * {@code join}: those that have run all of theirs {@linkplain UnevenInputs#shadow shadow} the
    * others. Every rank must call it.
    *
-   * @param uneven how many passes this rank is going to run, and what sums of gradients are divided
-   *     by; the same on all ranks but for the number of passes
+   * @param uneven how many passes this rank is going to run, and the divisor of sums of gradients;
+   *     the same on all ranks but for the number of passes
    * @return the scope; the caller closes it
    * @throws IllegalArgumentException on every rank, if the ranks' values differ in more than the
    *     number of passes, or a rank calls another operation of the group

@@ -4,8 +4,8 @@ package io.torchfeed.distributed.training;
 import io.torchfeed.internal.Checks;
 
 /**
- * What a rank tells the others when it {@linkplain DistributedDataParallel#unevenInputs begins a
- * scope} in which their numbers of backward passes may differ.
+ * The backward passes of a rank in a {@linkplain DistributedDataParallel#unevenInputs scope} in
+ * which the ranks may have different numbers of them.
  *
  * <pre>{@code
  * model.unevenInputs(Uneven.passes(10));

@@ -12,7 +12,6 @@ import org.junit.jupiter.api.Timeout;
 /** Tests of elastic launches, with real processes. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ElasticLaunchTest extends ElasticLaunchFixture {
-  private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final int KILLED = 137;
 
   @Test
@@ -30,7 +29,8 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
   @Test
   void theFirstFailureIsQuotedWhenTheBudgetIsUsedUp() throws Exception {
     Future<?> launch =
-        start(launcher("p1.*=fail").elasticRanks(ranks(2, 2)).restarts(2, Duration.ofMinutes(5)));
+        start(
+            launcher("p1.*=fail").elasticRanks(ranks(2, 2)).maxRestarts(2, Duration.ofMinutes(5)));
     LaunchException failure = failure(launch);
     assertThat(failure)
         .hasMessage(
@@ -45,7 +45,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
 
   @Test
   void aFailureNamesRankGenerationAndSignal() throws Exception {
-    Future<?> launch = start(launcher().elasticRanks(ranks(1, 1)).restarts(0, MINUTE));
+    Future<?> launch = start(launcher().elasticRanks(ranks(1, 1)).maxRestarts(0));
     awaitRanks("p0.1");
     signal("KILL", pid(1, "p0.1"));
     LaunchException failure = failure(launch);
@@ -60,7 +60,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
 
   @Test
   void ranksContinueWithFewerIfTheBudgetIsUsedUpAndEnoughAreLeft() throws Exception {
-    Future<?> launch = start(launcher().elasticRanks(ranks(1, 2)).restarts(0, MINUTE));
+    Future<?> launch = start(launcher().elasticRanks(ranks(1, 2)).maxRestarts(0));
     awaitRanks("p0.1", "p1.1");
     signal("KILL", pid(1, "p0.1"));
     awaitRanks("p1.1");
@@ -84,7 +84,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
   @Test
   void programsThatExitBeforeTheTrainingIsCompleteAreNoSuccess() throws Exception {
     LaunchException failure =
-        failure(start(launcher("p.*=nothing").elasticRanks(ranks(2, 2)).restarts(0, MINUTE)));
+        failure(start(launcher("p.*=nothing").elasticRanks(ranks(2, 2)).maxRestarts(0)));
     assertThat(failure)
         .hasMessageMatching(
             "the job has failed: [01] of at least 2 processes are left; left before the training"
@@ -137,7 +137,7 @@ class ElasticLaunchTest extends ElasticLaunchFixture {
             start(
                 launcher("p.*=variables")
                     .elasticRanks(ranks(1, 1))
-                    .restarts(0, MINUTE)
+                    .maxRestarts(0)
                     .environment("RANK", "3")
                     .environment("WORLD_SIZE", "4")));
     assertThat(failure.errorTail().lines())

@@ -4,6 +4,7 @@ package io.torchfeed.distributed.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.testing.TestJvm;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -100,8 +101,20 @@ class ElasticOutputTest extends ElasticLaunchFixture {
         .hasMessage("spares must be at least 0, got -1");
     assertThatThrownBy(() -> Launcher.builder().processes(0))
         .hasMessage("processes must be at least 1, got 0");
-    assertThatThrownBy(() -> Launcher.builder().restarts(-1, Duration.ofSeconds(1)))
-        .hasMessage("budget must be at least 0, got -1");
+    assertThatThrownBy(() -> Launcher.builder().maxRestarts(-1))
+        .hasMessage("maxRestarts must be at least 0, got -1");
+    assertThatThrownBy(() -> Launcher.builder().maxRestarts(1, Duration.ZERO))
+        .hasMessageContaining("per");
+    assertThatThrownBy(
+            () -> Launcher.builder().maxRestarts(1).maxRestarts(2, Duration.ofSeconds(1)))
+        .hasMessage("maxRestarts was already set to 1");
+    assertThatThrownBy(() -> Launcher.builder().mainClass("a.B").maxRestarts(1).build())
+        .hasMessage("maxRestarts is an option of elasticRanks(min, max)");
+    CoordinatorOptions named = CoordinatorOptions.of(1, 1).withJob("a").withEvents(event -> {});
+    assertThatThrownBy(() -> Launcher.builder().elasticRanks(named).job("b"))
+        .hasMessage("job was already set to a");
+    assertThatThrownBy(() -> Launcher.builder().events(event -> {}).elasticRanks(named))
+        .hasMessageContaining("events was already set");
     assertThatThrownBy(() -> Launcher.builder().shownRanks(0, -1))
         .hasMessage("a shown rank must be at least 0, got -1");
     assertThatThrownBy(() -> Launcher.builder().coordinator("127.0.0.1", 0))

@@ -98,7 +98,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
             silent()
                 .elasticRanks(shared(1, 2))
                 .processes(1)
-                .restarts(0, Duration.ofMinutes(1))
+                .maxRestarts(0)
                 .coordinator("127.0.0.1", port)
                 .job("two")
                 .shownRanks(1)
@@ -254,7 +254,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
                 launcher("p.*=fail", ".*p0.*=fail")
                     .elasticRanks(shared(1, 2))
                     .processes(1)
-                    .restarts(2, Duration.ofHours(1))
+                    .maxRestarts(2, Duration.ofHours(1))
                     .listen("127.0.0.1", freePort())
                     .job("two")));
     assertThat(failure)
@@ -273,7 +273,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
             launcher()
                 .elasticRanks(shared(1, 2))
                 .processes(1)
-                .restarts(0, Duration.ofHours(1))
+                .maxRestarts(0, Duration.ofHours(1))
                 .listen("127.0.0.1", port)
                 .job("two"));
     Path logs = folder.resolve("logs");
@@ -306,7 +306,7 @@ class ElasticPlacesTest extends ElasticLaunchFixture {
             launcher()
                 .elasticRanks(shared(2, 2))
                 .processes(1)
-                .restarts(0, Duration.ofMillis(500))
+                .maxRestarts(0, Duration.ofMillis(500))
                 .listen("127.0.0.1", port)
                 .job("two"));
     Future<?> second =

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.internal.JdkSignal;
 import io.torchfeed.testing.TestJvm;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -43,10 +42,7 @@ class ElasticSignalTest extends ElasticLaunchFixture {
   @Test
   void aSecondSignalOfTheSameKindEndsAProcess() throws Exception {
     Future<?> launch =
-        start(
-            launcher("p.*=leave on termination slowly")
-                .elasticRanks(ranks(1, 1))
-                .restarts(0, Duration.ofMinutes(1)));
+        start(launcher("p.*=leave on termination slowly").elasticRanks(ranks(1, 1)).maxRestarts(0));
     awaitRanks("p0.1");
     long pid = pid(1, "p0.1");
     signal("TERM", pid);

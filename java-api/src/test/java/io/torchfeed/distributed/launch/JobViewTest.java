@@ -10,6 +10,7 @@ import io.torchfeed.distributed.membership.CoordinatorEvent.Kind;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.distributed.membership.JobSecret;
 import io.torchfeed.distributed.membership.Membership;
+import io.torchfeed.distributed.membership.MembershipOptions;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -26,6 +27,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class JobViewTest {
   private static final JobSecret SECRET = JobSecret.random();
+  private static final MembershipOptions OF_JOB =
+      MembershipOptions.defaults().withJob("job").withSecret(SECRET);
 
   private final BlockingQueue<CoordinatorEvent> events = new LinkedBlockingQueue<>();
   private final BlockingQueue<Object> inbox = new LinkedBlockingQueue<>();
@@ -67,8 +70,7 @@ class JobViewTest {
   }
 
   private static void joinAndClose(int port) {
-    try (Membership member =
-        Membership.join("127.0.0.1", port, "job", SECRET, "a", Duration.ofSeconds(30))) {
+    try (Membership member = Membership.join("127.0.0.1", port, OF_JOB)) {
       member.leave();
     } catch (RuntimeException | InterruptedException e) {
       return; // the coordinator has failed before it could say anything
@@ -82,7 +84,8 @@ class JobViewTest {
             .withSilence(Duration.ofSeconds(2))
             .withReplacement(HOUR)
             .withSecret(SECRET);
-    try (Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, events::add);
+    try (Coordinator coordinator =
+            Coordinator.listen("127.0.0.1", 0, options.withJob("job").withEvents(events::add));
         Relay relay = new Relay(coordinator.port());
         JobView view =
             JobView.open(
@@ -96,8 +99,7 @@ class JobViewTest {
       await(Kind.CONNECTED);
       assertThat(inbox).noneMatch(JobView.End.class::isInstance);
       assertThat(view.port()).isEqualTo(relay.port());
-      try (Membership rank =
-          Membership.join("127.0.0.1", coordinator.port(), "job", SECRET, "a", HOUR)) {
+      try (Membership rank = Membership.join("127.0.0.1", coordinator.port(), OF_JOB)) {
         rank.next("");
         rank.commit(1);
         rank.finish();

@@ -56,20 +56,22 @@ class CoordinatorTest extends MembershipFixture {
         Coordinator.listen(
             "127.0.0.1",
             0,
-            "job",
-            CoordinatorOptions.of(1, 1).withSilence(silence),
-            event -> {
-              events.add(event);
-              if (event.kind() == CoordinatorEvent.Kind.CONNECTED) {
-                write(stranger, new Message.Hello("another", "stranger"));
-              } else if (event.kind() == CoordinatorEvent.Kind.REFUSED) {
-                long until = System.nanoTime() + silence.toNanos() * 3 / 2;
-                while (System.nanoTime() < until) {
-                  LockSupport.parkNanos(until - System.nanoTime());
-                }
-                write(member, new Message.Left(""));
-              }
-            });
+            CoordinatorOptions.of(1, 1)
+                .withJob("job")
+                .withSilence(silence)
+                .withEvents(
+                    event -> {
+                      events.add(event);
+                      if (event.kind() == CoordinatorEvent.Kind.CONNECTED) {
+                        write(stranger, new Message.Hello("another", "stranger"));
+                      } else if (event.kind() == CoordinatorEvent.Kind.REFUSED) {
+                        long until = System.nanoTime() + silence.toNanos() * 3 / 2;
+                        while (System.nanoTime() < until) {
+                          LockSupport.parkNanos(until - System.nanoTime());
+                        }
+                        write(member, new Message.Left(""));
+                      }
+                    }));
     opened.add(coordinator);
     member.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), coordinator.port()));
     stranger.connect(member.getRemoteSocketAddress());
@@ -99,7 +101,7 @@ class CoordinatorTest extends MembershipFixture {
       List<String> lines = jvm.await(all -> all.stream().anyMatch(each -> each.startsWith("full")));
       int port = Integer.parseInt(lines.get(lines.size() - 1).substring("full ".length()));
       Future<Membership> late =
-          threads.submit(() -> Membership.join("127.0.0.1", port, "job", "late"));
+          threads.submit(() -> Membership.join("127.0.0.1", port, named("late")));
       jvm.await(all -> all.stream().anyMatch(each -> each.contains("Too many open files")));
       Files.createFile(free);
       opened.add(late.get());
@@ -119,7 +121,9 @@ class CoordinatorTest extends MembershipFixture {
   void membersOfOtherJobsAndStrangersAreRefused() throws Exception {
     Coordinator coordinator = listen(ranks(1, 1));
     assertThatThrownBy(
-            () -> Membership.join("127.0.0.1", coordinator.port(), "another", "member of another"))
+            () ->
+                Membership.join(
+                    "127.0.0.1", coordinator.port(), named("member of another").withJob("another")))
         .isInstanceOf(MembershipEndedException.class)
         .hasMessage("this is the coordinator of job job, not of another");
     byte[][] strange = {

@@ -22,12 +22,13 @@ final class FewFilesProgram {
         Coordinator.listen(
             "127.0.0.1",
             0,
-            "job",
-            CoordinatorOptions.of(1, 1),
-            event -> {
-              System.out.println(event.kind() + " " + event.text());
-              refused.countDown();
-            });
+            CoordinatorOptions.of(1, 1)
+                .withJob("job")
+                .withEvents(
+                    event -> {
+                      System.out.println(event.kind() + " " + event.text());
+                      refused.countDown();
+                    }));
     // A stranger, so that no class for a refusal has to be read from a file any more.
     try (Socket stranger = new Socket(InetAddress.getLoopbackAddress(), coordinator.port())) {
       stranger.getOutputStream().write(new byte[8]);

@@ -39,7 +39,8 @@ class JobSecretTest extends MembershipFixture {
   }
 
   private Membership join(int port, JobSecret secret) throws InterruptedException {
-    Membership member = Membership.join("127.0.0.1", port, "job", secret, "a", HOUR);
+    Membership member =
+        Membership.join("127.0.0.1", port, named("a").withSecret(secret).withTimeout(HOUR));
     opened.add(member);
     return member;
   }

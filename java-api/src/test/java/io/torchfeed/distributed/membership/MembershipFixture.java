@@ -29,7 +29,8 @@ abstract class MembershipFixture {
   }
 
   Coordinator listen(CoordinatorOptions options) {
-    Coordinator coordinator = Coordinator.listen("127.0.0.1", 0, "job", options, events::add);
+    Coordinator coordinator =
+        Coordinator.listen("127.0.0.1", 0, options.withJob("job").withEvents(events::add));
     opened.add(coordinator);
     return coordinator;
   }
@@ -38,8 +39,12 @@ abstract class MembershipFixture {
     return CoordinatorOptions.of(min, max).withSilence(Duration.ofSeconds(30));
   }
 
+  static MembershipOptions named(String name) {
+    return MembershipOptions.defaults().withJob("job").withName(name);
+  }
+
   Membership join(Coordinator coordinator, String name) throws Exception {
-    Membership member = Membership.join("127.0.0.1", coordinator.port(), "job", name);
+    Membership member = Membership.join("127.0.0.1", coordinator.port(), named(name));
     opened.add(member);
     return member;
   }

@@ -8,7 +8,6 @@ import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -251,7 +250,7 @@ class MembershipTest extends MembershipFixture {
     endOfA.get();
     coordinator.await();
     for (int i = 0; i < 200; i++) { // each is sent away while it sends
-      try (Membership late = Membership.join("127.0.0.1", coordinator.port(), "job", "late " + i)) {
+      try (Membership late = Membership.join("127.0.0.1", coordinator.port(), named("late " + i))) {
         assertThat(late.next("")).isEmpty();
       }
     }
@@ -338,9 +337,41 @@ class MembershipTest extends MembershipFixture {
   }
 
   @Test
+  void aJobWithoutANameIsNoJobWithOne() throws Exception {
+    try (Coordinator unnamed = Coordinator.listen("127.0.0.1", 0, ranks(1, 1));
+        Membership own = Membership.join("127.0.0.1", unnamed.port())) {
+      assertThat(own.next("")).isPresent();
+      assertThatThrownBy(() -> Membership.join("127.0.0.1", unnamed.port(), named("a")))
+          .isInstanceOf(MembershipEndedException.class)
+          .hasMessage("this is the coordinator of job unnamed, not of job");
+    }
+    Coordinator named = listen(ranks(1, 1));
+    assertThatThrownBy(() -> Membership.join("127.0.0.1", named.port()))
+        .hasMessage("this is the coordinator of job job, not of unnamed");
+  }
+
+  @Test
+  void optionsAreSetOnCopies() {
+    MembershipOptions options = MembershipOptions.defaults().withName("a");
+    options
+        .withJob("other")
+        .withName("b")
+        .withTimeout(Duration.ZERO)
+        .withSecret(JobSecret.random());
+    assertThat(options)
+        .hasToString("MembershipOptions[job=unnamed, name=a, timeout=PT30S, no secret]");
+    assertThatThrownBy(() -> options.withTimeout(Duration.ofMillis(-1)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("timeout");
+    assertThat(MembershipOptions.defaults())
+        .asString()
+        .contains("process " + ProcessHandle.current().pid());
+  }
+
+  @Test
   void aPortThatIsNoneIsRefused() {
     for (int port : new int[] {0, -1, 65_536}) {
-      assertThatThrownBy(() -> Membership.join("127.0.0.1", port, "job", "a"))
+      assertThatThrownBy(() -> Membership.join("127.0.0.1", port))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage("port must be in [1, 65535], got %d", port);
     }
@@ -363,10 +394,7 @@ class MembershipTest extends MembershipFixture {
                 Membership.join(
                     "127.0.0.1",
                     coordinator.port(),
-                    "job",
-                    Optional.empty(),
-                    "late",
-                    Duration.ofMillis(10)))
+                    named("late").withTimeout(Duration.ofMillis(10))))
         .hasMessageContaining("no coordinator at 127.0.0.1:");
   }
 }

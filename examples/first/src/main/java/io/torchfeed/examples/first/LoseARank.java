@@ -9,7 +9,6 @@ import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.training.TrainingLoop;
-import java.time.Duration;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
@@ -19,7 +18,7 @@ import org.bytedeco.pytorch.global.torch;
 final class LoseARank {
   public static void main(String[] args) throws InterruptedException {
     if (args.length == 0) { // this process starts the ranks, which run this program
-      var builder = Launcher.builder().elasticRanks(2, 3).restarts(0, Duration.ofMinutes(1));
+      var builder = Launcher.builder().elasticRanks(2, 3).maxRestarts(0);
       builder.events(event -> System.out.println("coordinator: " + event.text()));
       builder.mainClass(LoseARank.class).arguments("rank").build().run();
       return;

@@ -6,6 +6,7 @@ import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
+import io.torchfeed.distributed.membership.MembershipOptions;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.elastic.ElasticGroup;
@@ -120,7 +121,10 @@ final class FaultRank {
       log(new RankLog.Ready(System.nanoTime()));
       joining.await();
       try (Membership own =
-          Membership.join("127.0.0.1", arguments.port(), Job.NAME, arguments.name())) {
+          Membership.join(
+              "127.0.0.1",
+              arguments.port(),
+              MembershipOptions.defaults().withJob(Job.NAME).withName(arguments.name()))) {
         membership = own;
         return train(own, data, model, checkpoints);
       }

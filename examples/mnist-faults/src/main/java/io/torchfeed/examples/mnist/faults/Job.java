@@ -75,13 +75,13 @@ final class Job implements AutoCloseable {
         Coordinator.listen(
             "127.0.0.1",
             0,
-            NAME,
             CoordinatorOptions.of(LEAST, MOST)
+                .withJob(NAME)
+                .withEvents(event -> noted.add(new Noted(System.nanoTime(), event)))
                 .withSilence(SILENCE)
                 .withStart(Duration.ofMinutes(10))
                 .withReplacement(Duration.ofMinutes(10))
-                .withReturn(Duration.ofMinutes(10)),
-            event -> noted.add(new Noted(System.nanoTime(), event)));
+                .withReturn(Duration.ofMinutes(10)));
     Runtime.getRuntime().addShutdownHook(atExit);
   }
 

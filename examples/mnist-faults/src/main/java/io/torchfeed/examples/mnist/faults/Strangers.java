@@ -5,6 +5,7 @@ import io.torchfeed.distributed.membership.Coordinator;
 import io.torchfeed.distributed.membership.CoordinatorOptions;
 import io.torchfeed.distributed.membership.Membership;
 import io.torchfeed.distributed.membership.MembershipEndedException;
+import io.torchfeed.distributed.membership.MembershipOptions;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -34,7 +35,11 @@ final class Strangers {
         open.add(socket);
         socket.getOutputStream().write(bytes);
       }
-      try (Membership other = Membership.join("127.0.0.1", port, "another job", "stranger")) {
+      try (Membership other =
+          Membership.join(
+              "127.0.0.1",
+              port,
+              MembershipOptions.defaults().withJob("another job").withName("stranger"))) {
         throw new IllegalStateException("a member of another job was accepted: " + other.broken());
       } catch (MembershipEndedException e) {
         if (e.reason() != MembershipEndedException.Reason.FAILED) {
@@ -54,8 +59,7 @@ final class Strangers {
   private static void requireNoSecondCoordinator(int port) {
     Coordinator second;
     try {
-      second =
-          Coordinator.listen("127.0.0.1", port, Job.NAME, CoordinatorOptions.of(1, 1), event -> {});
+      second = Coordinator.listen("127.0.0.1", port, CoordinatorOptions.of(1, 1).withJob(Job.NAME));
     } catch (IllegalStateException e) {
       return; // refused, as it must be
     }
