@@ -17,8 +17,8 @@ import java.util.function.Supplier;
 /**
  * A dataset whose rows native code gathers into batches without calling Java: {@link
  * TensorDataset}, {@link io.torchfeed.data.source.FileDataset}, {@link
- * io.torchfeed.data.source.ImageFiles}, {@link io.torchfeed.data.source.ImageRecords}, and subsets,
- * concatenations and transforms of these. Thread-safe.
+ * io.torchfeed.data.source.ImageFolder}, {@link io.torchfeed.data.source.ImageRecords}, and
+ * subsets, concatenations and transforms of these. Thread-safe.
  */
 @SuppressWarnings("exports")
 public abstract class NativeDataset extends RowOwner implements AutoCloseable {

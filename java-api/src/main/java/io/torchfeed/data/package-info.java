@@ -6,7 +6,7 @@
  * <p>Rows in memory are a {@link io.torchfeed.data.TensorDataset}, loaded from a {@link
  * io.torchfeed.data.source.CsvFile} for example; rows in files are a {@link
  * io.torchfeed.data.source.FileDataset}. Samples produced by Java code are a {@link
- * io.torchfeed.data.Dataset}, such as {@link io.torchfeed.data.source.ImageFolder}. Data that can
+ * io.torchfeed.data.Dataset}, such as {@link io.torchfeed.data.source.DecodedFolder}. Data that can
  * only be read sequentially is a {@link io.torchfeed.data.StreamDataset}, such as the {@link
  * io.torchfeed.data.source.TextLines} of files: its shards are divided among ranks and workers, and
  * a pass can be left and resumed at any batch, even by a different number of ranks:

@@ -16,9 +16,10 @@ import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.loader.DataLoaderBuilder;
+import io.torchfeed.data.source.DecodedFolder;
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
-import io.torchfeed.data.source.ImageFolder;
+import io.torchfeed.data.source.ImageDecoder;
 import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.NumpyFile;
 import io.torchfeed.data.source.RowLayout;
@@ -194,8 +195,9 @@ final class SampleTable {
     all.put(ImageTensorPlan.class, () -> ImageTensorPlan.normalize(halves, halves));
     all.put(ImageList.class, this::images);
     all.put(
-        ImageFolder.class,
-        () -> ImageFolder.of(all.get(ImageList.class), all.get(ImagePlan.class)));
+        DecodedFolder.class,
+        () ->
+            DecodedFolder.of(all.get(ImageList.class), ImageDecoder.of(all.get(ImagePlan.class))));
     all.put(BatchMix.class, () -> BatchMix.mixUp(0.5, 2));
     all.put(TextRows.class, () -> TextRows.separatedBy(",", List.of(RowSpec.of(DType.FLOAT32, 1))));
     all.put(RowTransform.Builder.class, RowTransform::builder);

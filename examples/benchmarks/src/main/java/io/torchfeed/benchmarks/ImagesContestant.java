@@ -7,7 +7,8 @@ import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.loader.DataLoaderBuilder;
-import io.torchfeed.data.source.ImageFiles;
+import io.torchfeed.data.source.DecodedFolder;
+import io.torchfeed.data.source.ImageDecoder;
 import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
@@ -88,11 +89,11 @@ public final class ImagesContestant {
       DataLoaderBuilder over =
           switch (words[0]) {
             case "torchfeed-java" -> {
-              Dataset once = ImageFolder.open(root, plan);
+              Dataset once = DecodedFolder.open(root, ImageDecoder.of(plan));
               yield DataLoader.over(Dataset.concat(copies(once, once.size(), wanted)));
             }
             case "torchfeed-native", "torchfeed-native-2" ->
-                overCopies(ImageFiles.open(root, plan), wanted);
+                overCopies(ImageFolder.open(root, plan), wanted);
             case "torchfeed-records" -> overCopies(ImageRecords.open(packed(root), plan), wanted);
             default -> throw new IllegalArgumentException(task);
           };

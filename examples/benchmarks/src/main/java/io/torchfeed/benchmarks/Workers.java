@@ -9,7 +9,8 @@ import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.loader.DataLoaderBuilder;
-import io.torchfeed.data.source.ImageFiles;
+import io.torchfeed.data.source.DecodedFolder;
+import io.torchfeed.data.source.ImageDecoder;
 import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;
@@ -98,12 +99,12 @@ final class Workers {
             .horizontalFlip(0.5)
             .normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd())
             .build();
-    try (NativeDataset once = ImageFiles.open(folder, plan);
+    try (NativeDataset once = ImageFolder.open(folder, plan);
         NativeDataset data =
             NativeDataset.concat(Collections.nCopies((int) (1024 / once.size()), once))) {
       report("images", count -> loading(DataLoader.over(data), data.size(), 32, count));
     }
-    ImageFolder once = ImageFolder.open(folder, plan);
+    DecodedFolder once = DecodedFolder.open(folder, ImageDecoder.of(plan));
     List<Dataset> copies = new ArrayList<>(Collections.nCopies((int) (1024 / once.size()), once));
     Dataset data = Dataset.concat(copies);
     report("images, Java engine", n -> loading(DataLoader.over(data), data.size(), 32, n));

@@ -3,86 +3,73 @@ package io.torchfeed.data.source;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.data.Dataset;
-import io.torchfeed.data.SampleWriter;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.bindings.NativeImageFiles;
+import io.torchfeed.bindings.RowSet;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
-import io.torchfeed.internal.Checks;
+import io.torchfeed.internal.PathBytes;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import org.bytedeco.javacpp.BytePointer;
 
 /**
- * A dataset of the images of an {@link ImageList}, decoded by Java workers: the image, as its
- * {@link ImageDecoder} writes it, and the number of the class, int64.
+ * A dataset of image files in folders, one for each class, that native threads read and decode,
+ * without Java code per sample: the image, as its {@link ImagePlan} makes it, and the number of its
+ * class, int64.
  *
  * <pre>{@code
- * ImagePlan plan = ImagePlan.builder().resizeShortSide(256).centerCrop(224, 224).build();
- * ImageFolder photos = ImageFolder.open(root, plan);
+ * try (ImageFolder images = ImageFolder.open(root, plan);
+ *     DataLoader loader = DataLoader.over(images).batchSize(64).workers(2).seed(1).build();
+ *     Batches batches = loader.epoch(0)) {
+ *   batches.forEach(batch -> step(batch.tensor(0), batch.tensor(1)));
+ * }
  * }</pre>
  *
- * <p>The images are decoded on the workers. A file that cannot be decoded causes a {@link
- * io.torchfeed.data.SampleException} that names it. Immutable, thread-safe if its decoder is.
+ * <p>Batches equal those of a {@link DecodedFolder} with the same plan, sampler and seed, the
+ * random steps included. Files are opened when their samples are read; a file that cannot be read
+ * or decoded costs one batch, which throws a {@link io.torchfeed.data.SampleException} that names
+ * it. Thread-safe.
  */
-public final class ImageFolder implements Dataset {
+public final class ImageFolder extends NativeDataset {
   private final ImageList list;
-  private final ImageDecoder decoder;
 
-  private ImageFolder(ImageList list, ImageDecoder decoder) {
+  private ImageFolder(NativeHandle<RowSet> rows, ImageList list, ImagePlan plan) {
+    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
     this.list = list;
-    this.decoder = decoder;
   }
 
   /**
-   * Lists the images of a folder, which native code will decode: {@code of(ImageList.of(root),
-   * plan)}.
+   * Lists the images of a folder: {@code of(ImageList.of(root), plan)}.
    *
    * @param root the folder that contains a folder for each class
    * @param plan the size and form of the images
-   * @return the dataset
-   * @throws IllegalArgumentException if there is no class, or a class has no image
+   * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException if there is no class, a class has no image, or the folder is
+   *     not in the default file system
    * @throws java.io.UncheckedIOException if a folder cannot be read; the message names it
+   * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageFolder open(Path root, ImagePlan plan) {
-    return open(root, ImageDecoder.of(plan));
+    requireNonNull(plan, "plan");
+    return of(ImageList.of(root), plan);
   }
 
   /**
-   * Lists the images of a folder; they are read later: {@code of(ImageList.of(root), decoder)}.
-   *
-   * @param root the folder that contains a folder for each class
-   * @param decoder decodes the images
-   * @return the dataset
-   * @throws IllegalArgumentException if there is no class, or a class has no image
-   * @throws java.io.UncheckedIOException if a folder cannot be read; the message names it
-   */
-  public static ImageFolder open(Path root, ImageDecoder decoder) {
-    requireNonNull(decoder, "decoder");
-    return of(ImageList.of(root), decoder);
-  }
-
-  /**
-   * Returns the images of a list, which native code will decode, as {@link ImagePlan} says. A file
-   * of another format causes a {@link io.torchfeed.data.SampleException} when it is read.
+   * Takes over the files and classes of a list.
    *
    * @param list the files and their classes
    * @param plan the size and form of the images
-   * @return the dataset
+   * @return the dataset; the caller closes it
+   * @throws IllegalArgumentException if a file is not in the default file system
+   * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageFolder of(ImageList list, ImagePlan plan) {
-    return of(list, ImageDecoder.of(plan));
-  }
-
-  /**
-   * Returns the images of a list; they are read later.
-   *
-   * @param list the files and their classes
-   * @param decoder decodes the images
-   * @return the dataset
-   */
-  public static ImageFolder of(ImageList list, ImageDecoder decoder) {
-    return new ImageFolder(requireNonNull(list, "list"), requireNonNull(decoder, "decoder"));
+    requireNonNull(list, "list");
+    requireNonNull(plan, "plan");
+    return new ImageFolder(NativeHandle.create("ImageFolder", () -> rows(list, plan)), list, plan);
   }
 
   /**
@@ -112,33 +99,14 @@ public final class ImageFolder implements Dataset {
     return list.labels();
   }
 
-  /**
-   * Returns the class of a sample.
-   *
-   * @param index the index of the sample, in [0, size())
-   * @return the number of the class
-   * @throws IndexOutOfBoundsException if there is no such sample
-   */
-  public int label(long index) {
-    return list.label(index);
-  }
-
-  @Override
-  public long size() {
-    return list.size();
-  }
-
-  @Override
-  public List<RowSpec> columns() {
-    return List.of(decoder.row(), RowSpec.of(DType.INT64));
-  }
-
-  @Override
-  public void read(long index, SampleWriter sample) throws IOException {
-    requireNonNull(sample, "sample");
-    List<Path> files = list.files();
-    int file = (int) Checks.requireIndex("index", index, (long) files.size());
-    decoder.decode(files.get(file), sample, 0);
-    sample.putLong(1, list.label(index));
+  /** Adds the files in the {@code PointerScope} of the caller, which frees the temporaries. */
+  private static RowSet rows(ImageList list, ImagePlan plan) {
+    NativeImageFiles files = plan.createFiles();
+    for (int i = 0; i < list.files().size(); i++) {
+      try (BytePointer name = new BytePointer(PathBytes.of(list.files().get(i)))) {
+        files.add(name, list.label(i));
+      }
+    }
+    return RowSet.of_images(files);
   }
 }

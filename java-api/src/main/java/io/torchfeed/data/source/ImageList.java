@@ -25,13 +25,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Image files and the number of the class of each: of one folder per class, {@code
  * root/class/.../image.png}, or as given. Nothing is decoded; {@link ImageFolder}, {@link
- * ImageFiles} and {@link ImageRecords#write} take a list.
+ * DecodedFolder} and {@link ImageRecords#write} take a list.
  *
  * <pre>{@code
  * ImageList list = ImageList.of(root);
  * Sampler balanced =
  *     ClassBalancedSampler.ofLabels(list.classes().size(), list.labels()).seed(1).build();
- * ImageFiles images = ImageFiles.of(list, plan);
+ * ImageFolder images = ImageFolder.of(list, plan);
  * }</pre>
  *
  * <p>Classes and files are numbered as in torchvision 0.25's {@code ImageFolder}: classes by name,

@@ -32,7 +32,7 @@ import java.util.function.LongConsumer;
  * }
  * }</pre>
  *
- * <p>Batches equal {@link ImageFiles}' of the same images with the same plan, sampler and seed. A
+ * <p>Batches equal {@link ImageFolder}' of the same images with the same plan, sampler and seed. A
  * JPEG is stored without loss in tiles: its coefficients are unchanged, Huffman tables are the best
  * for it, and restart markers divide each row. Its metadata are dropped, except for the
  * orientation. Files of other kinds are stored as they are.

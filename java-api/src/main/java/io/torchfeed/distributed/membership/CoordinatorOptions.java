@@ -154,8 +154,8 @@ public final class CoordinatorOptions {
   /**
    * Returns these options with a consumer of the changes of the job: a log, for example.
    *
-   * @param events called for each event, in the coordinator's thread: it must be quick. A
-   *     {@link io.torchfeed.distributed.launch.Launcher} calls it in the thread of its {@code run}
+   * @param events called for each event, in the coordinator's thread: it must be quick. A {@link
+   *     io.torchfeed.distributed.launch.Launcher} calls it in the thread of its {@code run}
    * @return the options
    */
   public CoordinatorOptions withEvents(Consumer<CoordinatorEvent> events) {

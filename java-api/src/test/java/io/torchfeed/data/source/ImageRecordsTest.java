@@ -106,7 +106,7 @@ class ImageRecordsTest {
   @ValueSource(ints = {0, 2})
   void batchesEqualThoseOfTheFiles(int workers) {
     write();
-    try (ImageFiles files = ImageFiles.open(root, plan);
+    try (ImageFolder files = ImageFolder.open(root, plan);
         ImageRecords records = ImageRecords.open(file, plan)) {
       List<Object> expected = numbers(DataLoader.over(files));
       assertThat(records.columns()).isEqualTo(files.columns());

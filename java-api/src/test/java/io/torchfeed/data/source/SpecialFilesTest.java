@@ -128,7 +128,7 @@ class SpecialFilesTest {
       throws Exception {
     Path image = Files.createDirectory(folder.resolve("class")).resolve("image.png");
     ImageIO.write(new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB), "png", image.toFile());
-    ImageFolder images = ImageFolder.open(folder, decoder);
+    DecodedFolder images = DecodedFolder.open(folder, decoder);
     Files.delete(image);
     pipe(image);
     assertTimeoutPreemptively(

@@ -3,7 +3,7 @@ package io.torchfeed.examples.first;
 
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.DataLoader;
-import io.torchfeed.data.source.ImageFiles;
+import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.io.IOException;
@@ -28,7 +28,7 @@ final class TrainOnImages {
             .horizontalFlip(0.5)
             .normalize(ImagePlan.imagenetMean(), ImagePlan.imagenetStd())
             .build();
-    try (var images = ImageFiles.open(folder, plan);
+    try (var images = ImageFolder.open(folder, plan);
         var loader =
             DataLoader.over(images)
                 .sampler(ShuffledSampler.of(images.size(), 42))

@@ -2,7 +2,7 @@
 package io.torchfeed.examples.images;
 
 import io.torchfeed.data.NativeDataset;
-import io.torchfeed.data.source.ImageFiles;
+import io.torchfeed.data.source.ImageFolder;
 import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
 import io.torchfeed.image.ImagePlan;
@@ -96,7 +96,7 @@ record Images(List<String> classes, ImagePlan plan, Supplier<NativeDataset> sour
       }
     }
     ImageList list = ImageList.of(data.resolve(part));
-    return new Images(list.classes(), plan, () -> ImageFiles.of(list, plan));
+    return new Images(list.classes(), plan, () -> ImageFolder.of(list, plan));
   }
 
   private static ImagePlanBuilder augmented(int size, Augmentation augmentation) {
