@@ -141,7 +141,7 @@ class GuideTest {
                 .batchSize(2)
                 .build()) {
       for (Batch batch : loader.epoch(0)) {
-        train(batch.tensor(1)); // the sizes are batch.tensor(0)
+        train(batch.tensor("kind")); // the sizes are batch.tensor(0)
       }
     }
     // guide: end

@@ -13,7 +13,7 @@ import java.util.List;
  * <pre>{@code
  * record Squares(long size) implements Dataset {
  *   public List<RowSpec> columns() {
- *     return List.of(RowSpec.of(DType.FLOAT32), RowSpec.of(DType.INT64));
+ *     return List.of(RowSpec.of("square", DType.FLOAT32), RowSpec.of("root", DType.INT64));
  *   }
  *
  *   public void read(long index, SampleWriter sample) {

@@ -8,9 +8,11 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowOwner;
 import io.torchfeed.bindings.RowSet;
 import io.torchfeed.internal.Checks;
+import io.torchfeed.internal.ColumnNames;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.RowTransform;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -72,6 +74,39 @@ public abstract class NativeDataset extends RowOwner implements AutoCloseable {
   }
 
   /**
+   * Returns this dataset with names of its columns, for {@code Batch.tensor}:
+   *
+   * <pre>{@code
+   * NativeDataset data = TensorDataset.of(images, labels).withNames("image", "label");
+   * }</pre>
+   *
+   * <p>Both are the same rows: to close one of them closes the other.
+   *
+   * @param names a name for each column, in their order, each another one; empty for none
+   * @return the dataset with the names
+   * @throws IllegalArgumentException if there are more or fewer names than columns, or two are the
+   *     same
+   */
+  public NativeDataset withNames(String... names) {
+    return new Selection(rows(this), named(names), takesSeed(this));
+  }
+
+  /** Returns the columns of this dataset with other names. */
+  final List<RowSpec> named(String... names) {
+    List<String> all = Checks.copyOf("names", Arrays.asList(requireNonNull(names, "names")));
+    if (all.size() != columns.size()) {
+      throw new IllegalArgumentException(
+          "a name is needed for each of the columns %s, got %s".formatted(columns, all));
+    }
+    ColumnNames.of(all);
+    List<RowSpec> named = new ArrayList<>();
+    for (int i = 0; i < names.length; i++) {
+      named.add(columns.get(i).withName(all.get(i)));
+    }
+    return named;
+  }
+
+  /**
    * Returns a dataset of some samples of this dataset, in the given order. It refers to the same
    * rows without copying them and stays usable after this dataset is closed.
    *
@@ -117,7 +152,8 @@ public abstract class NativeDataset extends RowOwner implements AutoCloseable {
    * Returns the concatenation of datasets. It refers to the same rows without copying them and
    * stays usable after the parts are closed.
    *
-   * @param parts datasets with the same columns, at least one, in order
+   * @param parts datasets with the same columns, at least one, in order; the result has the names
+   *     that only some of them have, too
    * @return a dataset of all their samples; the caller closes it
    * @throws IllegalArgumentException if there is none, their columns differ, or they are together
    *     more than 2<sup>20</sup> datasets (a part that is itself a concatenation counts as its
@@ -129,15 +165,9 @@ public abstract class NativeDataset extends RowOwner implements AutoCloseable {
     if (all.isEmpty()) {
       throw new IllegalArgumentException("at least one dataset is needed, got none");
     }
-    for (int i = 1; i < all.size(); i++) {
-      if (!all.get(i).columns.equals(all.get(0).columns)) {
-        throw new IllegalArgumentException(
-            "all datasets must have the columns of the first, %s, got %s in number %d"
-                .formatted(all.get(0).columns, all.get(i).columns, i));
-      }
-    }
-    return new Selection(
-        joined(all), all.get(0).columns, all.stream().anyMatch(RowOwner::takesSeed));
+    List<RowSpec> columns =
+        ConcatDataset.columns(all.stream().map(NativeDataset::columns).toList());
+    return new Selection(joined(all), columns, all.stream().anyMatch(RowOwner::takesSeed));
   }
 
   /** Joins halves, since each joining copies references to all parts. */

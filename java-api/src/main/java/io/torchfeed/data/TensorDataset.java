@@ -53,6 +53,11 @@ public final class TensorDataset extends NativeDataset {
     return new TensorDataset(NativeHandle.create("TensorDataset", () -> rows(columns)), rows);
   }
 
+  @Override
+  public TensorDataset withNames(String... names) {
+    return new TensorDataset(rows(this), named(names));
+  }
+
   private static RowSpec rowOf(Tensor tensor) {
     long[] sizes = tensor.sizes().vec().get();
     return RowSpec.of(DType.of(tensor.scalar_type()), Arrays.copyOfRange(sizes, 1, sizes.length));

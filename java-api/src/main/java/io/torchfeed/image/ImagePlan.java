@@ -223,7 +223,7 @@ public final class ImagePlan {
     Checks.requireIndex("rowNumber", rowNumber, slab.rows());
     List<RowSpec> columns = slab.columns();
     RowSpec rows = columns.get(Checks.requireIndex("column", column, columns.size()));
-    if (!rows.equals(row)) {
+    if (!rows.hasRowsOf(row)) {
       throw new IllegalArgumentException(
           "column %d has rows %s, but the plan makes %s".formatted(column, rows, row));
     }

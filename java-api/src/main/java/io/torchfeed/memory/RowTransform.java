@@ -95,7 +95,7 @@ public final class RowTransform {
       }
       dtype = options.dtype;
     }
-    RowSpec row = new RowSpec(dtype, shape(source));
+    RowSpec row = new RowSpec(dtype, shape(source), source.name());
     if (!options.partStep.isEmpty() && row.bytes() > Math.max(Integer.MAX_VALUE, source.bytes())) {
       throw new IllegalArgumentException(
           "%s must make rows of fewer than 2^31 bytes, or no longer than before, got %s of %s"

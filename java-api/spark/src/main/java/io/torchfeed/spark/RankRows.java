@@ -42,7 +42,7 @@ public interface RankRows extends AutoCloseable {
    * Returns the number of a column.
    *
    * @param name the column's name in the DataFrame
-   * @return for {@code Batch.tensor}
+   * @return for {@code Batch.tensor}, which takes the name, too
    * @throws IllegalArgumentException if there is no such column
    */
   default int column(String name) {

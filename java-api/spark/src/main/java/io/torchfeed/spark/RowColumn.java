@@ -124,13 +124,13 @@ public final class RowColumn implements Serializable {
   }
 
   /**
-   * Returns the dtype and shape of a row: a batch of {@code B} rows is a tensor {@code [B,
+   * Returns the name, dtype and shape of a row: a batch of {@code B} rows is a tensor {@code [B,
    * shape...]}.
    *
    * @return the row
    */
   public RowSpec row() {
-    return RowSpec.of(dtype, shape);
+    return RowSpec.of(name, dtype, shape);
   }
 
   /**

@@ -149,6 +149,26 @@ public final class Batch implements AutoCloseable {
   }
 
   /**
+   * Returns the column of a name, as {@link #tensor(int)} returns it.
+   *
+   * <p>The dataset names its columns: by its {@link io.torchfeed.memory.RowSpec}s, by {@link
+   * io.torchfeed.data.NativeDataset#withNames}, as {@code image} and {@code label} of images, or as
+   * the CSV file does. The lengths, masks and offsets of a column {@code tokens} of variable length
+   * are {@code tokens.lengths}, {@code tokens.mask} and {@code tokens.offsets}. A transform of
+   * batches and a step after the transfer change tensors, but no names: each place keeps its own.
+   *
+   * @param column the name of the column
+   * @return the tensor, the same object each time
+   * @throws IllegalStateException if the batch has ended
+   * @throws IllegalArgumentException if no column has the name; the message lists those that there
+   *     are
+   * @throws IndexOutOfBoundsException if a transform or a step left no tensor in its place
+   */
+  public Tensor tensor(String column) {
+    return tensor(pass.column(column));
+  }
+
+  /**
    * Returns the number of samples in the batch.
    *
    * @return the batch size; smaller in the last batch of an epoch, or of a shard of a stream, that

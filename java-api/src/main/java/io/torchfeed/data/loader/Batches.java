@@ -149,6 +149,10 @@ public final class Batches implements Iterable<Batch>, Iterator<Batch>, AutoClos
     return finished;
   }
 
+  int column(String name) {
+    return loader.column(name);
+  }
+
   boolean isPadding(long batch, int element) {
     try {
       return pass.isPadding(batch, element);

@@ -12,6 +12,7 @@ import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Pass;
 import io.torchfeed.data.pass.PassSource;
 import io.torchfeed.internal.Checks;
+import io.torchfeed.internal.ColumnNames;
 import io.torchfeed.sampler.RankConsistency;
 import java.lang.ref.Reference;
 import java.util.List;
@@ -56,6 +57,7 @@ public final class DataLoader implements AutoCloseable {
   private final LoaderCore core;
   private final Batch.@Nullable Step step;
   private final long seed;
+  private final ColumnNames names;
   private final RankConsistency.@Nullable AllGather gather;
   private final Abandoned.Watch watch;
   private final AtomicBoolean passReported = new AtomicBoolean();
@@ -64,16 +66,19 @@ public final class DataLoader implements AutoCloseable {
    * Takes ownership of the core.
    *
    * @param step the step that its batches go through, with the seed
+   * @param names of the columns of batches
    * @param gather by which the ranks compare their plans for each pass; null if they do not
    */
   DataLoader(
       LoaderCore core,
       Batch.@Nullable Step step,
       long seed,
+      ColumnNames names,
       RankConsistency.@Nullable AllGather gather) {
     this.core = core;
     this.step = step;
     this.seed = seed;
+    this.names = names;
     this.gather = gather;
     try {
       this.watch =
@@ -87,6 +92,15 @@ public final class DataLoader implements AutoCloseable {
       core.close();
       throw e;
     }
+  }
+
+  /**
+   * Returns the number of a column of the batches.
+   *
+   * @throws IllegalArgumentException if no column has the name
+   */
+  int column(String name) {
+    return names.number(name);
   }
 
   /**

@@ -8,6 +8,7 @@ import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.data.BatchTransform;
 import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.WorkerHooks;
+import io.torchfeed.internal.ColumnNames;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.BatchSampler;
@@ -329,18 +330,20 @@ public final class DataLoaderBuilder {
    * Builds the loader and starts its worker threads.
    *
    * @return the loader; the caller closes it
-   * @throws IllegalArgumentException if an option is out of range or does not fit the dataset; if a
-   *     prefetch option or a timeout is set without workers; if a batch sampler is combined with a
-   *     sampler, a batch size or {@code dropLast}; if its largest batches have more indices than
-   *     the Java heap can hold; or if libtorch has no such device
+   * @throws IllegalArgumentException if an option is out of range or does not fit the dataset; if
+   *     two columns have one name; if a prefetch option or a timeout is set without workers; if a
+   *     batch sampler is combined with a sampler, a batch size or {@code dropLast}; if its largest
+   *     batches have more indices than the Java heap can hold; or if libtorch has no such device
    * @throws IllegalStateException if the dataset is closed, the threads cannot be started, or this
    *     libtorch cannot use the device; the message names the missing part
    */
   public DataLoader build() {
+    ColumnNames names = options.data.names();
     return new DataLoader(
         options.build(afterTransfer != null),
         afterTransfer,
         options.seedOrDefault(),
+        names,
         options.gather);
   }
 }

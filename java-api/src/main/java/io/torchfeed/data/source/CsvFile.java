@@ -62,8 +62,8 @@ public final class CsvFile {
    * Reads columns of the file; others are left out. White space around fields is ignored.
    *
    * @param columns the columns to read, at least one
-   * @return a dataset with a column for each of these and a row for each record; the caller closes
-   *     it
+   * @return a dataset with a column for each of these and a row for each record; a column of one
+   *     name has that name, unless it is loaded twice. The caller closes the dataset
    * @throws FieldException if a record has more or fewer fields than names, or a field is not a
    *     number of its column's dtype
    * @throws IllegalArgumentException if the path is not a regular file, a name does not match
@@ -128,7 +128,7 @@ public final class CsvFile {
     }
 
     RowSpec row() {
-      return names.size() == 1 ? RowSpec.of(dtype) : RowSpec.of(dtype, names.size());
+      return names.size() == 1 ? RowSpec.of(names.get(0), dtype) : RowSpec.of(dtype, names.size());
     }
   }
 }

@@ -46,7 +46,7 @@ final class CsvTable {
       Slab.requireFits(rows, Math.max(1, count));
       try (Slab slab = Slab.allocate(rows, Math.max(1, count))) {
         fill(slab, count, places, columns);
-        return dataset(slab, count);
+        return dataset(slab, count).withNames(names(rows));
       }
     } catch (IOException e) {
       throw unreadable(e);
@@ -163,6 +163,14 @@ final class CsvTable {
   private FieldException wrong(CsvRecord record, String column, String text, String problem) {
     return new FieldException(
         path, "line " + record.getStartingLineNumber(), column, FieldFormat.quote(text), problem);
+  }
+
+  /** Returns the names of columns; none for those that are loaded twice. */
+  private static String[] names(List<RowSpec> rows) {
+    List<String> all = rows.stream().map(RowSpec::name).toList();
+    return all.stream()
+        .map(name -> all.indexOf(name) == all.lastIndexOf(name) ? name : "")
+        .toArray(String[]::new);
   }
 
   /** Returns a dataset of the filled rows; the views keep the memory. */

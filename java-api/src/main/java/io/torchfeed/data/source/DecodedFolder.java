@@ -6,7 +6,6 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.internal.Checks;
-import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -104,7 +103,7 @@ public final class DecodedFolder implements Dataset {
 
   @Override
   public List<RowSpec> columns() {
-    return List.of(decoder.row(), RowSpec.of(DType.INT64));
+    return ImageList.columns(decoder.row());
   }
 
   @Override

@@ -9,8 +9,6 @@ import io.torchfeed.bindings.RowSet;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.PathBytes;
-import io.torchfeed.memory.DType;
-import io.torchfeed.memory.RowSpec;
 import java.nio.file.Path;
 import java.util.List;
 import org.bytedeco.javacpp.BytePointer;
@@ -24,20 +22,20 @@ import org.bytedeco.javacpp.BytePointer;
  * try (ImageFolder images = ImageFolder.open(root, plan);
  *     DataLoader loader = DataLoader.over(images).batchSize(64).workers(2).seed(1).build();
  *     Batches batches = loader.epoch(0)) {
- *   batches.forEach(batch -> step(batch.tensor(0), batch.tensor(1)));
+ *   batches.forEach(batch -> step(batch.tensor("image"), batch.tensor("label")));
  * }
  * }</pre>
  *
- * <p>Batches equal those of a {@link DecodedFolder} with the same plan, sampler and seed, the
- * random steps included. Files are opened when their samples are read; a file that cannot be read
- * or decoded costs one batch, which throws a {@link io.torchfeed.data.SampleException} that names
- * it. Thread-safe.
+ * <p>A {@link DecodedFolder} with the same plan, sampler and seed has equal batches, the random
+ * steps included. Files are opened when their samples are read; a file that cannot be read or
+ * decoded costs one batch, which throws a {@link io.torchfeed.data.SampleException} that names it.
+ * Thread-safe.
  */
 public final class ImageFolder extends NativeDataset {
   private final ImageList list;
 
   private ImageFolder(NativeHandle<RowSet> rows, ImageList list, ImagePlan plan) {
-    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
+    super(rows, ImageList.columns(plan.row()), true);
     this.list = list;
   }
 

@@ -6,6 +6,8 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.memory.DType;
+import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
@@ -268,6 +270,11 @@ public final class ImageList {
    */
   public int label(long index) {
     return labels[Math.toIntExact(Checks.requireIndex("index", index, (long) labels.length))];
+  }
+
+  /** Returns the columns of datasets of images and their classes. */
+  static List<RowSpec> columns(RowSpec image) {
+    return List.of(image.withName("image"), RowSpec.of("label", DType.INT64));
   }
 
   /**

@@ -10,8 +10,6 @@ import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Checks;
-import io.torchfeed.memory.DType;
-import io.torchfeed.memory.RowSpec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -50,7 +48,7 @@ public final class ImageRecords extends NativeDataset {
 
   private ImageRecords(
       NativeHandle<RowSet> rows, ImagePlan plan, List<String> classes, int[] labels) {
-    super(rows, List.of(plan.row(), RowSpec.of(DType.INT64)), true);
+    super(rows, ImageList.columns(plan.row()), true);
     this.classes = classes;
     this.labels = labels;
   }

@@ -7,8 +7,6 @@ import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.internal.Checks;
-import io.torchfeed.memory.DType;
-import io.torchfeed.memory.RowSpec;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -34,7 +32,7 @@ public final class ImageTar extends NativeDataset {
   private final List<String> leftOut;
 
   private ImageTar(ImageArchives files, ImagePlan plan, List<String> classes, int[] labels) {
-    super(files.rows("ImageTar", plan), List.of(plan.row(), RowSpec.of(DType.INT64)), true);
+    super(files.rows("ImageTar", plan), ImageList.columns(plan.row()), true);
     this.classes = classes;
     this.labels = labels;
     leftOut = files.leftOut();

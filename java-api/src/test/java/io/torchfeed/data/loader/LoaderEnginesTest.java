@@ -13,6 +13,7 @@ import io.torchfeed.data.pass.LoaderCore;
 import io.torchfeed.data.pass.Prefetch;
 import io.torchfeed.data.task.BatchRequest;
 import io.torchfeed.data.task.LoaderMeter;
+import io.torchfeed.internal.ColumnNames;
 import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import java.util.ArrayList;
@@ -109,6 +110,7 @@ class LoaderEnginesTest {
             new LoaderMeter(1, false)),
         null,
         0,
+        ColumnNames.of(List.of()),
         null);
   }
 

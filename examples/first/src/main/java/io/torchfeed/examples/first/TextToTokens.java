@@ -22,7 +22,7 @@ final class TextToTokens {
   private record Words(List<String> vocabulary) implements SampleEncoder<TextLine> {
     @Override
     public List<RowSpec> columns() {
-      return List.of(RowSpec.of(DType.INT64, 128)); // at most 128 tokens
+      return List.of(RowSpec.of("tokens", DType.INT64, 128)); // at most 128 tokens
     }
 
     @Override
@@ -46,12 +46,12 @@ final class TextToTokens {
     try (var loader =
         DataLoader.over(lines.encode(new Words(vocabulary))).batchSize(2).workers(1).build()) {
       for (Batch batch : loader.epoch(0)) {
-        Tensor tokens = batch.tensor(0).contiguous(); // [lines, longest], padded with 0
+        Tensor tokens = batch.tensor("tokens").contiguous(); // [lines, longest], padded with 0
         long[] row = new long[(int) tokens.size(1)];
         System.out.println("batch of shape " + Arrays.toString(tokens.sizes().vec().get()));
         for (int i = 0; i < batch.size(); i++) {
           tokens.select(0, i).data_ptr_long().get(row);
-          long length = batch.tensor(1).select(0, i).item_long();
+          long length = batch.tensor("tokens.lengths").select(0, i).item_long();
           System.out.println("tokens " + Arrays.toString(row) + " length " + length);
         }
       }

@@ -46,8 +46,8 @@ final class TrainOnImages {
         for (Batch batch : loader.epoch(epoch)) { // other crops and another order in each epoch
           try (var scope = new PointerScope()) { // frees the tensors of this step
             optimizer.zero_grad();
-            Tensor features = torch.relu(filters.forward(batch.tensor(0))).mean(2, 3);
-            Tensor loss = torch.cross_entropy(head.forward(features), batch.tensor(1));
+            Tensor features = torch.relu(filters.forward(batch.tensor("image"))).mean(2, 3);
+            Tensor loss = torch.cross_entropy(head.forward(features), batch.tensor("label"));
             loss.backward();
             optimizer.step();
             sum += loss.item_float() * batch.size();

@@ -44,8 +44,8 @@ record Evaluation(long correct, long images) {
       while (batches.hasNext()) {
         Batch batch = batches.next();
         try (PointerScope scope = new PointerScope()) {
-          Tensor guess = net.forward(batch.tensor(0)).argmax(new LongOptional(1), false);
-          counts[0] += guess.eq(batch.tensor(1)).sum().item_long();
+          Tensor guess = net.forward(batch.tensor("image")).argmax(new LongOptional(1), false);
+          counts[0] += guess.eq(batch.tensor("label")).sum().item_long();
           counts[1] += batch.size();
         }
       }

@@ -107,7 +107,7 @@ final class Training {
   }
 
   private static Tensor loss(ResNet net, Batch batch, EpochClock clock) {
-    Tensor loss = cross_entropy_loss(net.forward(batch.tensor(0)), batch.tensor(1));
+    Tensor loss = cross_entropy_loss(net.forward(batch.tensor("image")), batch.tensor("label"));
     clock.count(batch.size(), loss.item_float());
     return loss;
   }

@@ -62,7 +62,10 @@ record MnistTask(int epochs, int batchSize, double rate, double momentum, long s
           .withState(state -> state.module("model", net).optimizer("optimizer", optimizer, net))
           .run(
               optimizer,
-              batch -> nll_loss(net.forward(normalized(batch.tensor(0))), batch.tensor(1)));
+              batch ->
+                  nll_loss(
+                      net.forward(normalized(batch.tensor(MnistRows.IMAGE))),
+                      batch.tensor(MnistRows.LABEL)));
       return ModelBytes.of(net);
     }
   }

@@ -53,7 +53,12 @@ record RatingsTask(
           .withState(state -> state.module("model", net).optimizer("optimizer", optimizer, net))
           .run(
               optimizer,
-              batch -> net.loss(batch.tensor(0), batch.tensor(1), batch.tensor(2), regularization));
+              batch ->
+                  net.loss(
+                      batch.tensor("user"),
+                      batch.tensor("movie"),
+                      batch.tensor("rating"),
+                      regularization));
       return ModelBytes.of(net);
     }
   }

@@ -7,6 +7,7 @@ import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.data.source.RowLayout;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.spark.RankRows;
+import io.torchfeed.spark.RowColumn;
 import io.torchfeed.spark.RowOrder;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -100,8 +101,12 @@ public final class RowSpool {
 
   private static NativeDataset open(RowEncoder encoder, List<Path> files, int rows) {
     List<FileColumn> columns = new ArrayList<>();
+    List<String> names = encoder.columns().stream().map(RowColumn::name).toList();
     for (int i = 0; i < files.size(); i++) {
       RowSpec row = encoder.columns().get(i).row();
+      if (names.indexOf(row.name()) != names.lastIndexOf(row.name())) {
+        row = row.withName(""); // one column of the DataFrame as two of tensors
+      }
       RowLayout layout = new RowLayout(row, 0, row.bytes(), ByteOrder.nativeOrder());
       columns.add(FileColumn.raw(layout, files.get(i)));
       if (columns.get(i).rows() != rows) {
