@@ -9,8 +9,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaCodeUnit;
 import com.tngtech.archunit.core.domain.JavaField;
+import com.tngtech.archunit.core.domain.JavaMember;
 import com.tngtech.archunit.core.domain.JavaMethod;
+import com.tngtech.archunit.core.domain.JavaType;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
@@ -69,6 +72,36 @@ class ConstructionTest {
         .extracting(JavaMethod::getFullName)
         .as("withX of another type than its own")
         .isEmpty();
+  }
+
+  /** Users could not name the type; a {@code Door} leads there. */
+  @ArchTest
+  static void noPublicMemberHasATypeOfAHiddenPackage(JavaClasses classes) {
+    List<String> members =
+        published(classes).stream()
+            .flatMap(type -> type.getMembers().stream())
+            .filter(member -> member.getModifiers().contains(PUBLIC))
+            .filter(member -> !member.getModifiers().contains(SYNTHETIC))
+            .filter(
+                member ->
+                    typesOf(member)
+                        .map(JavaClass::getBaseComponentType)
+                        .anyMatch(ConstructionTest::isHidden))
+            .map(JavaMember::getFullName)
+            .toList();
+    assertThat(members).as("public members with types that are not exported").isEmpty();
+  }
+
+  private static Stream<JavaClass> typesOf(JavaMember member) {
+    Stream<JavaClass> all = member.getAllInvolvedRawTypes().stream();
+    return member instanceof JavaCodeUnit unit
+        ? Stream.concat(all, unit.getExceptionTypes().stream().map(JavaType::toErasure))
+        : all;
+  }
+
+  private static boolean isHidden(JavaClass type) {
+    return type.getPackageName().startsWith("io.torchfeed")
+        && Arrows.HIDDEN.contains(ArchitectureTest.relative(type));
   }
 
   /** An object without a field to set is not changed; so a change is in the object returned. */

@@ -80,7 +80,6 @@ class NullArgumentsTest {
           entry("VariableLength.packed", LATE),
           entry("SampleWriter.put", STAND_IN),
           entry("ImageDecoder.decode", STAND_IN),
-          entry("RowTransform.applied", STAND_IN),
           entry("EdgeLoader$Builder.roundBytes", "a number of bytes, which may be 1 GiB"),
           entry("CsrMatrix.find", "returns -1, as documented"));
 

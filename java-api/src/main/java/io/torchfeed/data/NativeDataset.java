@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Door;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowOwner;
@@ -142,8 +143,9 @@ public abstract class NativeDataset extends RowOwner implements AutoCloseable {
     List<RowSpec> changed = new ArrayList<>(columns);
     Checks.requireIndex("column", column, columns.size());
     changed.set(column, transform.row(columns.get(column)));
+    double[] steps = Door.ROW_STEPS.of(transform);
     return new Selection(
-        rows(this).call(set -> create(() -> transform.applied(set, column))),
+        rows(this).call(set -> create(() -> set.transformed(column, steps, steps.length))),
         changed,
         takesSeed(this) || transform.isRandom());
   }

@@ -83,8 +83,7 @@ public final class PeerLostException extends RuntimeException {
   }
 
   /**
-   * Returns the exception for ranks that wait for each other in different calls; for torchfeed's
-   * own packages.
+   * Returns the exception for ranks that wait for each other in different calls.
    *
    * @param calls the calls in which other ranks wait
    * @param operation the one in which this rank waits

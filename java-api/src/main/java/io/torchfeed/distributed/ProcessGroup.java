@@ -38,6 +38,10 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   /** The default time that an operation waits for the other ranks: 30 minutes. */
   public static final Duration DEFAULT_TIMEOUT = GroupOptions.DEFAULT_TIMEOUT;
 
+  static {
+    GroupCore.OF_GROUP.open(ProcessGroup.class, group -> group.core);
+  }
+
   private final GroupPlace place;
   private final Environment environment;
   private final GroupCore core;
@@ -346,15 +350,5 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
   @Override
   public void close() {
     place.close();
-  }
-
-  /**
-   * Returns the native group; for torchfeed's own packages.
-   *
-   * @return its owner is this object
-   */
-  @SuppressWarnings("exports")
-  public GroupCore core() {
-    return core;
   }
 }

@@ -16,6 +16,10 @@ import io.torchfeed.sampler.Part;
  * <p>Thread-safe, like {@link ProcessGroup}, and closed in the same way.
  */
 public final class PythonProcessGroup extends TensorCollectives implements AutoCloseable {
+  static {
+    GroupCore.OF_PYTHON_GROUP.open(PythonProcessGroup.class, group -> group.place.core());
+  }
+
   private final GroupPlace place;
 
   private PythonProcessGroup(GroupPlace place) {
@@ -118,15 +122,5 @@ public final class PythonProcessGroup extends TensorCollectives implements AutoC
   @Override
   public void close() {
     place.close();
-  }
-
-  /**
-   * Returns the native group; for torchfeed's own packages.
-   *
-   * @return its owner is this object
-   */
-  @SuppressWarnings("exports")
-  public GroupCore core() {
-    return place.core();
   }
 }

@@ -3,11 +3,9 @@ package io.torchfeed.image;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Door;
 import io.torchfeed.bindings.ImageCuts;
 import io.torchfeed.bindings.NativeException;
-import io.torchfeed.bindings.NativeImageFiles;
-import io.torchfeed.bindings.NativeImageRecords;
-import io.torchfeed.bindings.RowSet;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
@@ -56,6 +54,10 @@ import org.bytedeco.pytorch.Tensor;
  */
 public final class ImagePlan {
   private static final long MAX_FILE_BYTES = 1L << 30; // as in native code
+
+  static {
+    Door.IMAGE_STEPS.open(ImagePlan.class, plan -> plan.steps);
+  }
 
   private final double[] steps; // as in torchfeed/image_plan.h
   private final RowSpec row;
@@ -106,8 +108,8 @@ public final class ImagePlan {
   }
 
   /**
-   * Decodes an image into a row of a slab, in one native call. For torchfeed's own packages;
-   * datasets use {@code SampleWriter.putImage}.
+   * Decodes an image into a row of a slab, in one native call; datasets use {@code
+   * SampleWriter.putImage}.
    *
    * @param encoded the content of the image file
    * @param slab has a column of {@link #row}
@@ -127,21 +129,22 @@ public final class ImagePlan {
     requireNonNull(slab, "slab");
     requireRow(slab, column, rowNumber);
     try {
-      slab.callNative(
-          into -> {
-            torchfeed.write_image_row(
-                steps,
-                steps.length,
-                encoded,
-                encoded.length,
-                seed,
-                epoch,
-                index,
-                into,
-                column,
-                rowNumber);
-            return into;
-          });
+      Door.SLAB
+          .of(slab)
+          .run(
+              into -> {
+                torchfeed.write_image_row(
+                    steps,
+                    steps.length,
+                    encoded,
+                    encoded.length,
+                    seed,
+                    epoch,
+                    index,
+                    into,
+                    column,
+                    rowNumber);
+              });
     } catch (NativeException e) {
       if (e.code() == NativeException.Code.UNREADABLE) {
         throw new ImageException(requireNonNull(e.getMessage()), e);
@@ -151,8 +154,8 @@ public final class ImagePlan {
   }
 
   /**
-   * Reads and decodes a file into a row of a slab, in one native call if native code can open it.
-   * For torchfeed's own packages; datasets use {@code SampleWriter.putImage}.
+   * Reads and decodes a file into a row of a slab, in one native call if native code can open it;
+   * datasets use {@code SampleWriter.putImage}.
    *
    * @param file the image file, of any file system
    * @param slab has a column of {@link #row}
@@ -178,21 +181,22 @@ public final class ImagePlan {
         return;
       }
       byte[] path = PathBytes.of(file);
-      slab.callNative(
-          into -> {
-            torchfeed.write_image_file_row(
-                steps,
-                steps.length,
-                path,
-                path.length,
-                seed,
-                epoch,
-                index,
-                into,
-                column,
-                rowNumber);
-            return into;
-          });
+      Door.SLAB
+          .of(slab)
+          .run(
+              into -> {
+                torchfeed.write_image_file_row(
+                    steps,
+                    steps.length,
+                    path,
+                    path.length,
+                    seed,
+                    epoch,
+                    index,
+                    into,
+                    column,
+                    rowNumber);
+              });
     } catch (NativeException e) {
       if (e.code() == NativeException.Code.UNREADABLE) {
         throw unreadable(file, e);
@@ -283,29 +287,6 @@ public final class ImagePlan {
    */
   public boolean isRandom() {
     return isRandom;
-  }
-
-  /**
-   * Creates an empty list of files for native code. For torchfeed's own packages: the type is not
-   * exported.
-   *
-   * @return the list, which belongs to the caller
-   */
-  @SuppressWarnings("exports")
-  public NativeImageFiles createFiles() {
-    return NativeImageFiles.create(steps, steps.length);
-  }
-
-  /**
-   * Makes rows of record files. For torchfeed's own packages: the types are not exported.
-   *
-   * @param records the files
-   * @return the images and labels, which belong to the caller
-   */
-  @SuppressWarnings("exports")
-  public RowSet createRows(NativeImageRecords records) {
-    requireNonNull(records, "records");
-    return RowSet.of_records(records, steps, steps.length);
   }
 
   @Override

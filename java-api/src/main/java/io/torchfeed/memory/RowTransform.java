@@ -3,7 +3,7 @@ package io.torchfeed.memory;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.bindings.RowSet;
+import io.torchfeed.bindings.Door;
 import io.torchfeed.bindings.torchfeed;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -54,6 +54,10 @@ public final class RowTransform {
 
   private static final Set<DType> CASTS =
       Set.of(DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64, DType.INT64);
+
+  static {
+    Door.ROW_STEPS.open(RowTransform.class, transform -> transform.steps);
+  }
 
   private final double[] steps; // as in torchfeed/row_plan.h
   private final Builder options;
@@ -137,20 +141,6 @@ public final class RowTransform {
    */
   public boolean isRandom() {
     return options.isRandom;
-  }
-
-  /**
-   * Returns rows with a transformed column. For torchfeed's own packages: the types are not
-   * exported.
-   *
-   * @param rows the rows
-   * @param column the number of the column, whose rows the transform fits
-   * @return the rows, which belong to the caller
-   */
-  @SuppressWarnings("exports")
-  public RowSet applied(RowSet rows, int column) {
-    requireNonNull(rows, "rows");
-    return rows.transformed(column, steps, steps.length);
   }
 
   /**

@@ -3,6 +3,7 @@ package io.torchfeed.memory;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Door;
 import io.torchfeed.bindings.Facade;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
@@ -15,7 +16,6 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.List;
-import java.util.function.Function;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Tensor;
@@ -34,6 +34,10 @@ import org.jspecify.annotations.Nullable;
  * called at any time from any thread and never frees memory that is being written.
  */
 public final class Slab implements AutoCloseable {
+  static {
+    Door.SLAB.open(Slab.class, slab -> slab.handle);
+  }
+
   private final List<RowSpec> columns;
   private final int rows;
   private final boolean pinned;
@@ -212,21 +216,6 @@ public final class Slab implements AutoCloseable {
     requireNonNull(views, "views");
     ColumnBuffers.requireCount("count", count, rows);
     handle.run(slab -> slab.view_all(count, views));
-  }
-
-  /**
-   * Lets native code write the slab. For torchfeed's own packages: the type of the parameter is not
-   * exported.
-   *
-   * @param <R> the type of the result
-   * @param body the call; the memory is not freed before it returns
-   * @return the result of the call
-   * @throws IllegalStateException if the slab is closed
-   */
-  @SuppressWarnings("exports")
-  public <R> R callNative(Function<? super NativeSlab, ? extends R> body) {
-    requireNonNull(body, "body");
-    return handle.call(body);
   }
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import io.torchfeed.bindings.Door;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeImageRecords;
@@ -112,7 +113,9 @@ final class ImageArchives implements AutoCloseable {
 
   /** Returns the images and labels, which belong to the caller. */
   NativeHandle<RowSet> rows(String owner, ImagePlan plan) {
-    return files.call(from -> NativeHandle.create(owner, () -> plan.createRows(from)));
+    double[] steps = Door.IMAGE_STEPS.of(plan);
+    return files.call(
+        from -> NativeHandle.create(owner, () -> RowSet.of_records(from, steps, steps.length)));
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.torchfeed.data.source;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.Door;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeImageFiles;
 import io.torchfeed.bindings.RowSet;
@@ -99,7 +100,8 @@ public final class ImageFolder extends NativeDataset {
 
   /** Adds the files in the {@code PointerScope} of the caller, which frees the temporaries. */
   private static RowSet rows(ImageList list, ImagePlan plan) {
-    NativeImageFiles files = plan.createFiles();
+    double[] steps = Door.IMAGE_STEPS.of(plan);
+    NativeImageFiles files = NativeImageFiles.create(steps, steps.length);
     for (int i = 0; i < list.files().size(); i++) {
       try (BytePointer name = new BytePointer(PathBytes.of(list.files().get(i)))) {
         files.add(name, list.label(i));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.task;
 
+import io.torchfeed.bindings.Door;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.RowReader;
@@ -74,7 +75,9 @@ public final class GatherTask extends IndexTask {
   /** Gathers the rows; returns false if one cannot be read, after applying the policy. */
   private boolean gather(Slab into, NativeHandle<RowReader> reader, FailurePolicy policy) {
     try {
-      return into.callNative(slab -> reader.call(native_ -> native_.gather(wanted, rows, slab)));
+      return Door.SLAB
+          .of(into)
+          .call(slab -> reader.call(native_ -> native_.gather(wanted, rows, slab)));
     } catch (NativeException e) {
       if (e.code() != NativeException.Code.UNREADABLE) {
         throw e;

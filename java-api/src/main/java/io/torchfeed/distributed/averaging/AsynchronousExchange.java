@@ -4,6 +4,7 @@ package io.torchfeed.distributed.averaging;
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.distributed.rendezvous.GroupCore;
 import io.torchfeed.distributed.rendezvous.LossNote;
 import java.time.Duration;
 import java.util.OptionalInt;
@@ -72,7 +73,7 @@ public final class AsynchronousExchange implements WeightExchange {
       update.run();
       return;
     }
-    group.core().requireOpen();
+    GroupCore.OF_GROUP.of(group).requireOpen();
     started().requireAlive();
     betweenSteps.lock();
     try {
@@ -211,8 +212,9 @@ public final class AsynchronousExchange implements WeightExchange {
       while (thread.isAlive()) {
         try {
           thread.join(LOOK.toMillis());
-          group.core().requireOpen();
-          if (thread.isAlive() && System.nanoTime() - start > group.core().timeout().toNanos()) {
+          GroupCore.OF_GROUP.of(group).requireOpen();
+          if (thread.isAlive()
+              && System.nanoTime() - start > GroupCore.OF_GROUP.of(group).timeout().toNanos()) {
             throw LossNote.lost(
                 "average", start, OptionalInt.empty(), "not all ranks ended their averaging", null);
           }

@@ -3,6 +3,7 @@ package io.torchfeed.distributed.averaging;
 
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
+import io.torchfeed.distributed.rendezvous.GroupCore;
 import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
@@ -37,11 +38,11 @@ public final class Nodes implements AutoCloseable {
     int first = group.rank() / ranksPerNode * ranksPerNode;
     ProcessGroup node = group.subgroup(IntStream.range(first, first + ranksPerNode).toArray());
     try {
-      group.core().abortWith(node.core());
+      GroupCore.OF_GROUP.of(group).abortWith(GroupCore.OF_GROUP.of(node));
       ProcessGroup leaders = null;
       if (group.rank() == first) {
         leaders = group.subgroup(IntStream.range(0, count).map(i -> i * ranksPerNode).toArray());
-        group.core().abortWith(leaders.core());
+        GroupCore.OF_GROUP.of(group).abortWith(GroupCore.OF_GROUP.of(leaders));
       }
       return new Nodes(node, leaders, count);
     } catch (RuntimeException | Error e) {

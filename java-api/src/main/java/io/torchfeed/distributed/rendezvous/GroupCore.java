@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.rendezvous;
 
+import io.torchfeed.bindings.Door;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
@@ -30,6 +31,12 @@ public record GroupCore(
     AtomicReference<@Nullable Throwable> abortCause,
     Duration timeout,
     @Nullable LastWords lastWords) {
+  /** Into a {@code ProcessGroup}. */
+  public static final Door<GroupCore> OF_GROUP = new Door<>();
+
+  /** Into a {@code PythonProcessGroup}. */
+  public static final Door<GroupCore> OF_PYTHON_GROUP = new Door<>();
+
   private static final Duration LATER = Duration.ofSeconds(1);
   private static final long NOT_LOST = -2;
 

@@ -58,7 +58,7 @@ final class ModelReducer {
   /** Creates the reducer of a module, which is borrowed, as is the group. */
   static ModelReducer of(Module module, ProcessGroup group, DataParallelOptions options) {
     NativeExchange.requireFits(options.exchange(), group.size());
-    ModelReducer reducer = of(module, group.core(), options);
+    ModelReducer reducer = of(module, GroupCore.OF_GROUP.of(group), options);
     try {
       reducer.connectExchange(group);
       return reducer;
@@ -76,7 +76,7 @@ final class ModelReducer {
           "with Python ranks, gradients are averaged by all-reduce only, got "
               + options.exchange());
     }
-    return of(module, group.core(), options);
+    return of(module, GroupCore.OF_PYTHON_GROUP.of(group), options);
   }
 
   private static ModelReducer of(Module module, GroupCore group, DataParallelOptions options) {
@@ -106,14 +106,14 @@ final class ModelReducer {
   /** See {@link DistributedDataParallel#rebind}. */
   void rebind(ProcessGroup next) {
     NativeExchange.requireFits(options.exchange(), next.size());
-    next.core()
-        .make(
-            "rebind",
-            nativeGroup -> {
-              handle.run(reducer -> reducer.rebind(nativeGroup));
-              return true;
-            });
-    group = next.core();
+    GroupCore core = GroupCore.OF_GROUP.of(next);
+    core.make(
+        "rebind",
+        nativeGroup -> {
+          handle.run(reducer -> reducer.rebind(nativeGroup));
+          return true;
+        });
+    group = core;
     connectExchange(next);
   }
 
@@ -149,7 +149,7 @@ final class ModelReducer {
     if (group == null) {
       body.accept(null);
     } else {
-      group.core().handle().run(body);
+      GroupCore.OF_GROUP.of(group).handle().run(body);
     }
   }
 
