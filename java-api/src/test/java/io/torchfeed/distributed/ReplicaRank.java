@@ -42,6 +42,11 @@ final class ReplicaRank {
     this.group = group;
   }
 
+  /** Runs a rank as a process, for {@code .ci/check-libtorch}. */
+  public static void main(String[] args) throws IOException {
+    run(ProcessGroup.join(), args[0]);
+  }
+
   static void run(ProcessGroup group, String file) throws IOException {
     ReplicaRank rank = new ReplicaRank(group);
     try (group) {
