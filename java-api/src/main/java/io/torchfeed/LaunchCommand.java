@@ -16,6 +16,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The command {@code launch}, which starts ranks. */
@@ -48,7 +49,11 @@ final class LaunchCommand {
   /** The variable in which {@code ElasticRanks} finds the name. */
   private static final String FROM_GENERATION = "TORCHFEED_FROM_GENERATION";
 
-  private static final List<String> HELP = List.of("--help", "-h");
+  /** The variables that each rank gets from the launcher. */
+  private static final Set<String> PLACE =
+      Set.of("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT");
+
+  static final List<String> HELP = List.of("--help", "-h");
   private static final int FAILED = 1;
   private static final int WRONG_USAGE = 2;
   private static final int INTERRUPTED = 130;
@@ -169,6 +174,11 @@ final class LaunchCommand {
       case "--jvm" -> builder.jvmOptions(value(option));
       case "--env" -> {
         String[] parts = parts(option, value(option), "=", "NAME=VALUE");
+        if (PLACE.contains(parts[0])) {
+          throw new IllegalArgumentException(
+              "--env must not set %s, which the launcher sets, got '%s'"
+                  .formatted(parts[0], parts[1]));
+        }
         builder.environment(parts[0], parts[1]);
       }
       case "--forward" -> builder.forwardSignals(value(option).split(",", -1));

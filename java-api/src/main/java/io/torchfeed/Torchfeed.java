@@ -21,6 +21,14 @@ import java.util.Properties;
 public final class Torchfeed {
   private static final int WRONG_USAGE = 2;
 
+  private static final String HELP =
+      """
+      without arguments: checks that the library works on this machine
+      %s: lists the generations of an elastic job
+      %s: writes or checks image records
+      launch --help: lists the options for starting ranks"""
+          .formatted(GenerationsCommand.USAGE, ImageCommand.USAGE);
+
   private Torchfeed() {}
 
   /**
@@ -69,7 +77,8 @@ public final class Torchfeed {
    *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; {@code
    *     images verify FILE}; {@code generations FOLDER}, which lists generations of an elastic job;
    *     or {@code launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
-   *     io.torchfeed.distributed.launch.Launcher}, and {@code launch --help}, which prints these
+   *     io.torchfeed.distributed.launch.Launcher}, and {@code launch --help}, which prints these;
+   *     {@code --help} lists the commands
    */
   public static void main(String[] args) {
     requireNonNull(args, "args");
@@ -77,6 +86,10 @@ public final class Torchfeed {
       System.exit(SelfCheck.run(System.out) ? 0 : 1);
     }
     List<String> rest = List.of(args).subList(1, args.length);
+    if (rest.isEmpty() && LaunchCommand.HELP.contains(args[0])) {
+      System.out.println(HELP);
+      System.exit(0);
+    }
     System.exit(
         switch (args[0]) {
           case "generations" -> GenerationsCommand.run(rest, System.out, System.err);

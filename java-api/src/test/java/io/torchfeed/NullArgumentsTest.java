@@ -71,6 +71,7 @@ class NullArgumentsTest {
   private static final Map<String, String> ALLOWED =
       Map.ofEntries(
           entry("LoaderStats$Slowest.new", REPORT),
+          entry("LoaderStats$SkippedSample.new", REPORT),
           entry("LoaderInterruptedException.new", REPORT),
           entry("LoaderTimeoutException.new", REPORT),
           entry("SampleException.new", REPORT),

@@ -16,6 +16,8 @@ import java.util.stream.Collectors;
 import org.bytedeco.javacpp.Loader;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SelfCheckTest {
   @Test
@@ -126,6 +128,19 @@ class SelfCheckTest {
         .containsExactly(
             "error: the commands are generations FOLDER, images pack FOLDER FILE, images verify FILE"
                 + " and launch --help, and the self-check has no arguments; got --verbose");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--help", "-h"})
+  void helpIsNoError(String option) throws Exception {
+    Result result = runWith(System.getProperty("java.class.path"), option);
+    assertThat(result.status()).as(result.output()).isZero();
+    assertThat(result.output().lines())
+        .containsExactly(
+            "without arguments: checks that the library works on this machine",
+            "generations FOLDER: lists the generations of an elastic job",
+            "images pack FOLDER FILE | images verify FILE: writes or checks image records",
+            "launch --help: lists the options for starting ranks");
   }
 
   @Test

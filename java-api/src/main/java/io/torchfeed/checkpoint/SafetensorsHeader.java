@@ -163,7 +163,9 @@ record SafetensorsHeader(Map<String, String> metadata, Map<String, Entry> entrie
           dtype = DTYPES.get(in.getText());
           require(
               dtype != null,
-              "the dtype %s%s is unknown".formatted(Quotes.shortened(in.getText()), of));
+              "the dtype %s%s is not one that torchfeed reads; convert it to one of %s"
+                  .formatted(
+                      Quotes.shortened(in.getText()), of, String.join(", ", DTYPES.keySet())));
         }
         case SHAPE -> shape = readNumbers(in, SHAPE + of, MAX_DIMENSIONS);
         case OFFSETS -> offsets = readNumbers(in, OFFSETS + of, 2);

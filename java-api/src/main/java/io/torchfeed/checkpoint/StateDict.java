@@ -3,6 +3,7 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Quotes;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -27,6 +28,8 @@ public final class StateDict implements AutoCloseable {
   private final Map<String, Tensor> tensors;
 
   private StateDict(String json, Map<String, Tensor> tensors) {
+    Checks.utf8("json", json);
+    tensors.keySet().forEach(StateDict::requireUtf8);
     this.json = json;
     this.tensors = tensors;
   }
@@ -37,7 +40,8 @@ public final class StateDict implements AutoCloseable {
    * @param json all except tensors; its meaning is known to the object
    * @param tensors copied to the CPU
    * @return the state; the caller closes it
-   * @throws IllegalArgumentException if a tensor is undefined or sparse
+   * @throws IllegalArgumentException if a tensor is undefined or sparse, or the JSON or a name has
+   *     half of a surrogate pair
    */
   public static StateDict of(String json, Map<String, Tensor> tensors) {
     requireNonNull(tensors, "tensors");
@@ -52,7 +56,8 @@ public final class StateDict implements AutoCloseable {
    * @param json all except tensors; its meaning is known to the object
    * @param tensors not changed until the state is closed; others are copied
    * @return the state, whose tensors are only read; the caller closes it
-   * @throws IllegalArgumentException if a tensor is undefined or sparse
+   * @throws IllegalArgumentException if a tensor is undefined or sparse, or the JSON or a name has
+   *     half of a surrogate pair
    */
   public static StateDict sharing(String json, Map<String, Tensor> tensors) {
     requireNonNull(tensors, "tensors");
@@ -66,6 +71,7 @@ public final class StateDict implements AutoCloseable {
     try (PointerScope scope = new PointerScope()) {
       tensors.forEach(
           (name, tensor) -> {
+            requireUtf8(name);
             TensorBytes.requireDense(name, tensor);
             Tensor plain = tensor.detach().cpu().contiguous();
             state.tensors.put(name, copied.apply(plain).retainReference());
@@ -77,12 +83,17 @@ public final class StateDict implements AutoCloseable {
     }
   }
 
+  private static void requireUtf8(String name) {
+    Checks.utf8("the name of a tensor", name);
+  }
+
   /**
    * Creates a state without copying.
    *
    * @param json all except tensors; its meaning is known to the object
    * @param tensors dense, contiguous and on the CPU; their owner is the state, which closes them
    * @return the state; the caller closes it
+   * @throws IllegalArgumentException if the JSON or a name has half of a surrogate pair
    */
   public static StateDict owning(String json, Map<String, Tensor> tensors) {
     requireNonNull(json, "json");

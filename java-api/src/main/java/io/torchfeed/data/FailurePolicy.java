@@ -33,7 +33,8 @@ public record FailurePolicy(int retries, boolean skip) {
   }
 
   /**
-   * Returns the policy that leaves the sample out; a batch with no samples left is empty.
+   * Returns the policy that leaves the sample out; a batch with no samples left is empty. {@link
+   * io.torchfeed.data.loader.LoaderStats#skippedSamples} lists samples that were left out.
    *
    * @return the policy
    */

@@ -4,12 +4,14 @@ package io.torchfeed.data;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.Quotes;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown in place of a batch when one of its samples could not be loaded; the cause is the
- * exception that the dataset threw, if any. The pass can continue with the following batch.
+ * exception that the dataset threw, if any. The pass can continue with the following batch. The
+ * message is one line; control characters, such as those in the name of a file, are escaped.
  */
 public final class SampleException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -52,7 +54,7 @@ public final class SampleException extends RuntimeException {
       long index, long epoch, long batch, String problem, @Nullable Throwable cause) {
     super(
         "sample %d of epoch %d, batch %d: %s"
-            .formatted(index, epoch, batch, requireNonNull(problem, "problem")),
+            .formatted(index, epoch, batch, Quotes.printable(requireNonNull(problem, "problem"))),
         cause);
     this.index = index;
     this.epoch = epoch;

@@ -21,7 +21,8 @@ public final class Failures {
   private Failures() {}
 
   /**
-   * Describes a failure as {@link Throwable#toString} does.
+   * Describes a failure as {@link Throwable#toString} does, in {@link Quotes#printable} characters:
+   * it may quote the name of a file.
    *
    * @param failure any failure
    * @return the class and the message; if a method of the failure throws, the class and the reason
@@ -29,7 +30,7 @@ public final class Failures {
    */
   public static String describe(Throwable failure) {
     try {
-      return String.valueOf(failure);
+      return Quotes.printable(String.valueOf(failure));
     } catch (Throwable e) {
       return unreadable(failure, e);
     }

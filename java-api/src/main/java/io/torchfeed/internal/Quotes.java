@@ -39,11 +39,16 @@ public final class Quotes {
 
   /** Returns the text itself, or its first characters, an ellipsis and its length. */
   public static String shortened(String text) {
-    if (text.length() <= MAX_LENGTH) {
+    return shortened(text, MAX_LENGTH);
+  }
+
+  /** Returns the text itself or, if it is longer than a limit, its beginning and its length. */
+  public static String shortened(String text, int limit) {
+    if (text.length() <= limit) {
       return text;
     }
-    boolean splitsPair = Character.isHighSurrogate(text.charAt(MAX_LENGTH - 1));
-    String head = text.substring(0, splitsPair ? MAX_LENGTH - 1 : MAX_LENGTH);
+    boolean splitsPair = Character.isHighSurrogate(text.charAt(limit - 1));
+    String head = text.substring(0, splitsPair ? limit - 1 : limit);
     return "%s... (%d characters)".formatted(head, text.length());
   }
 

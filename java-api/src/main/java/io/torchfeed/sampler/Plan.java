@@ -3,6 +3,7 @@ package io.torchfeed.sampler;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.cursor.Continuation;
 import java.util.List;
 
@@ -101,6 +102,7 @@ public interface Plan<C extends Seekable> {
    * @throws IllegalArgumentException if {@code epoch} is negative
    */
   default long[] probe(long epoch, int worldSize) {
+    Checks.requireEpoch(epoch);
     return new long[0];
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.sampler;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.cursor.OrderProbe;
 import java.util.stream.LongStream;
 
@@ -25,11 +26,12 @@ public interface Sampler extends Plan<Cursor> {
    *
    * @param epoch the number of the epoch, at least 0
    * @return a stream of {@link #size} indices
-   * @throws IllegalArgumentException if {@code epoch} is negative; when the stream is read
+   * @throws IllegalArgumentException if {@code epoch} is negative
    * @throws IllegalStateException if the order needs more memory than is available; when the stream
    *     is read
    */
   default LongStream indices(long epoch) {
+    Checks.requireEpoch(epoch);
     return IndexStream.of(size(), () -> ResumableCursor.open(this, epoch));
   }
 
@@ -41,6 +43,7 @@ public interface Sampler extends Plan<Cursor> {
    */
   @Override
   default long[] probe(long epoch, int worldSize) {
+    Checks.requireEpoch(epoch);
     return order().equals(parameters()) ? OrderProbe.ofList(this, size(), epoch) : new long[0];
   }
 }

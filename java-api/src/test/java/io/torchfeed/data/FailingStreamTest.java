@@ -123,6 +123,7 @@ class FailingStreamTest {
       assertThat(shorter.indices()).containsExactly(7, 11);
       assertNext(pass, 1006L, 1007L, 1008L);
       assertThat(pass.hasNext()).isFalse();
+      assertThat(loader.stats().skipped()).isOne();
     }
   }
 
@@ -147,6 +148,7 @@ class FailingStreamTest {
     try (DataLoader loader =
         loader(1, twice).onFailure(FailurePolicy.skipSample().afterRetries(1)).build()) {
       assertThat(Counters.delivered(loader.epoch(0)).values().get(3)).containsExactly(1003L, 1005L);
+      assertThat(loader.stats().skipped()).isOne(); // although the batch was read several times
     }
   }
 

@@ -2,6 +2,7 @@
 package io.torchfeed.sampler;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.testing.Cursors;
 import io.torchfeed.testing.ElasticRun;
@@ -9,6 +10,7 @@ import io.torchfeed.testing.SamplerFamilies;
 import io.torchfeed.testing.SamplerFamilies.Divided;
 import io.torchfeed.testing.SamplerFamilies.Whole;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import net.jqwik.api.Arbitraries;
@@ -19,6 +21,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.LongRange;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** The contract of every sampler of {@link SamplerFamilies}, for all parameters. */
 class SamplerContractTest {
@@ -32,6 +35,30 @@ class SamplerContractTest {
   @Provide
   Arbitrary<Divided> divided() {
     return Arbitraries.of(SamplerFamilies.DIVIDED);
+  }
+
+  @Property(tries = 60)
+  void negativeEpochsAreRefusedAtOnce(
+      @ForAll("whole") Whole family,
+      @ForAll("divided") Divided other,
+      @ForAll @LongRange(min = 0, max = 100) long n,
+      @ForAll @LongRange(min = Long.MIN_VALUE, max = -1) long epoch) {
+    for (Sampler plan :
+        List.of(
+            family.plans().of(n, 3),
+            other.plan(n, Part.rank(0).of(2), other.tails().iterator().next(), 3))) {
+      for (ThrowingCallable call :
+          List.<ThrowingCallable>of(
+              () -> plan.indices(epoch),
+              () -> plan.epoch(epoch),
+              () -> plan.resume(epoch, List.of()),
+              () -> plan.probe(epoch, 2))) {
+        assertThatIllegalArgumentException()
+            .as("%s", plan)
+            .isThrownBy(call)
+            .withMessageStartingWith("epoch must be at least 0, got " + epoch);
+      }
+    }
   }
 
   @Property(tries = 300)

@@ -3,6 +3,7 @@ package io.torchfeed.data.engine;
 
 import io.torchfeed.data.task.BatchTask;
 import io.torchfeed.data.task.IndexRequest;
+import io.torchfeed.data.task.SkippedSamples;
 import java.util.Arrays;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,9 @@ public final class LoadedBatch {
   /** For each row, its position in the index list, if samples were skipped; otherwise null. */
   public final int @Nullable [] elements;
 
+  /** The samples that were left out; null if none was. */
+  public final @Nullable SkippedSamples skipped;
+
   /** The exception that the consumer gets in place of the batch. */
   public final @Nullable RuntimeException failure;
 
@@ -60,6 +64,7 @@ public final class LoadedBatch {
       long bytes,
       long nanos,
       int @Nullable [] elements,
+      @Nullable SkippedSamples skipped,
       @Nullable RuntimeException failure,
       boolean isNothing) {
     this.batch = batch;
@@ -68,6 +73,7 @@ public final class LoadedBatch {
     this.bytes = bytes;
     this.nanos = nanos;
     this.elements = elements;
+    this.skipped = skipped;
     this.failure = failure;
     this.isNothing = isNothing;
   }
@@ -75,7 +81,7 @@ public final class LoadedBatch {
   /** Returns a batch that native code gathered. */
   public static LoadedBatch gathered(
       long batch, Tensor[] tensors, long rows, long bytes, long nanos) {
-    return new LoadedBatch(batch, tensors, rows, bytes, nanos, null, null, false);
+    return new LoadedBatch(batch, tensors, rows, bytes, nanos, null, null, null, false);
   }
 
   /**
@@ -86,26 +92,34 @@ public final class LoadedBatch {
   static LoadedBatch filled(
       BatchTask task, Tensor[] tensors, long bytes, int @Nullable [] elements) {
     return new LoadedBatch(
-        task.batch, tensors, task.rows(), bytes, task.nanos(), elements, null, false);
+        task.batch,
+        tensors,
+        task.rows(),
+        bytes,
+        task.nanos(),
+        elements,
+        task.skipped(),
+        null,
+        false);
   }
 
   /** Returns the result of a request that turned out to be for nothing. */
   static LoadedBatch nothing(BatchTask task) {
-    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos(), null, null, true);
+    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos(), null, null, null, true);
   }
 
   public static LoadedBatch failed(long batch, RuntimeException failure) {
-    return new LoadedBatch(batch, NO_TENSORS, 0, 0, 0, null, failure, false);
+    return new LoadedBatch(batch, NO_TENSORS, 0, 0, 0, null, null, failure, false);
   }
 
   public static LoadedBatch failed(BatchTask task, RuntimeException failure) {
-    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos(), null, failure, false);
+    return new LoadedBatch(task.batch, NO_TENSORS, 0, 0, task.nanos(), null, null, failure, false);
   }
 
   /** Returns the same batch, which it replaces, in other tensors. */
   public LoadedBatch in(Tensor[] others) {
     LoadedBatch other =
-        new LoadedBatch(batch, others, rows, bytes, nanos, elements, failure, isNothing);
+        new LoadedBatch(batch, others, rows, bytes, nanos, elements, skipped, failure, isNothing);
     other.identify(this, indices, request);
     return other;
   }
@@ -113,7 +127,7 @@ public final class LoadedBatch {
   /** Returns the same batch in other tensors, for any time: with its own copy of the index list. */
   public LoadedBatch keptIn(Tensor[] others) {
     LoadedBatch other =
-        new LoadedBatch(batch, others, rows, bytes, nanos, elements, failure, isNothing);
+        new LoadedBatch(batch, others, rows, bytes, nanos, elements, skipped, failure, isNothing);
     other.identify(this, Arrays.copyOf(indices, size), null);
     return other;
   }
@@ -129,7 +143,7 @@ public final class LoadedBatch {
 
   /** Returns the same batch with the reason why it could not be delivered. */
   public LoadedBatch failed(RuntimeException reason) {
-    return new LoadedBatch(batch, NO_TENSORS, 0, 0, nanos, null, reason, false);
+    return new LoadedBatch(batch, NO_TENSORS, 0, 0, nanos, null, null, reason, false);
   }
 
   /** Returns whether there are rows to deliver. */

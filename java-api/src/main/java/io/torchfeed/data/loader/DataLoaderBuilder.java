@@ -58,7 +58,8 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets the order of the samples; by default the order of the dataset. Not for streams. A plan
-   * that was made for a smaller dataset is accepted with a warning to the logger {@code
+   * that was made for a larger dataset, by its parameter {@code datasetSize}, is refused by {@link
+   * #build}; one for a smaller dataset is accepted with a warning to the logger {@code
    * io.torchfeed.data}.
    *
    * @param sampler a plan whose indices lie in the dataset

@@ -100,7 +100,6 @@ final class LoaderOptions {
       host = streamEngine(stream.dataset(), shardSource.batchSize(), meter);
     } else {
       BatchSampler plan = plan();
-      warnOfRest(plan, datasetSize());
       requireIndicesFit(plan.maxBatchSize(), prefetchBytes == null ? ahead.least() : 1);
       source = new IndexSource(plan, datasetSize(), inOrderOrDefault());
       requireUsableDevice();
@@ -274,6 +273,12 @@ final class LoaderOptions {
   }
 
   private BatchSampler plan() {
+    BatchSampler plan = chosenPlan();
+    compareSizes(plan, datasetSize());
+    return plan;
+  }
+
+  private BatchSampler chosenPlan() {
     if (batchSampler == null) {
       return FixedSizeBatchSampler.of(
               sampler == null ? SequentialSampler.of(datasetSize()) : sampler, batchSizeOrDefault())
@@ -292,25 +297,31 @@ final class LoaderOptions {
   }
 
   /**
-   * Warns if a plan was made for a smaller dataset. Plans of index lists are subsets by design, and
-   * do not tell for which size they were made.
+   * Refuses a plan that was made for a larger dataset, and warns if it was made for a smaller one.
+   * Plans of index lists are subsets by design, and do not tell for which size they were made.
    */
-  private static void warnOfRest(BatchSampler plan, long datasetSize) {
-    String madeFor = plan.order().values().get("datasetSize");
-    if (madeFor != null && isBelow(madeFor, datasetSize)) {
+  private static void compareSizes(BatchSampler plan, long datasetSize) {
+    long madeFor = sizeOf(plan.order().values().get("datasetSize"), datasetSize);
+    if (madeFor > datasetSize) {
+      throw new IllegalArgumentException(
+          ("the sampler was made for %d samples, but the dataset has %d; make it for the size of"
+                  + " the dataset")
+              .formatted(madeFor, datasetSize));
+    }
+    if (madeFor < datasetSize) {
       LOGGER.log(
           System.Logger.Level.WARNING,
-          ("the sampler was made for %s samples, but the dataset has %d: those from %s on are never"
+          ("the sampler was made for %d samples, but the dataset has %d: those from %d on are never"
                   + " loaded; pass the size of the dataset, or a subset of it to the loader")
               .formatted(madeFor, datasetSize, madeFor));
     }
   }
 
-  private static boolean isBelow(String madeFor, long datasetSize) {
+  private static long sizeOf(@Nullable String parameter, long otherwise) {
     try {
-      return Long.parseLong(madeFor) < datasetSize;
+      return parameter == null ? otherwise : Long.parseLong(parameter);
     } catch (NumberFormatException e) { // of a plan with another meaning of the name
-      return false;
+      return otherwise;
     }
   }
 

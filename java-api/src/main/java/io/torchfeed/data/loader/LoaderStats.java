@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.task.LoaderFigures;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -168,6 +169,47 @@ public final class LoaderStats {
   }
 
   /**
+   * A sample that a batch lacks because it could not be loaded.
+   *
+   * @param index its dataset index
+   * @param epoch the epoch
+   * @param reason the exception, in one line
+   */
+  public record SkippedSample(long index, long epoch, String reason) {
+    /**
+     * Creates a value of its components.
+     *
+     * @param index its dataset index
+     * @param epoch the epoch
+     * @param reason the exception, in one line
+     */
+    public SkippedSample {
+      requireNonNull(reason, "reason");
+    }
+  }
+
+  /**
+   * Returns the number of samples that {@link io.torchfeed.data.FailurePolicy#skipSample} left out
+   * of the batches delivered.
+   *
+   * @return at least 0; a sample counts each time that it is left out
+   */
+  public long skipped() {
+    return figures.skipped();
+  }
+
+  /**
+   * Returns the first 100 samples that were left out.
+   *
+   * @return an unmodifiable list, in the order of the batches
+   */
+  public List<SkippedSample> skippedSamples() {
+    return figures.firstSkipped().stream()
+        .map(sample -> new SkippedSample(sample.index(), sample.epoch(), sample.reason()))
+        .toList();
+  }
+
+  /**
    * Returns whether the samples are produced by Java code.
    *
    * @return true for a {@link io.torchfeed.data.Dataset} or {@link
@@ -279,13 +321,14 @@ public final class LoaderStats {
             .orElse("");
     return String.format(
         Locale.ROOT,
-        "%d batches, %d rows in %.2f s: %.1f thousand rows/s, %.1f MB/s; starting %.2f %%,"
+        "%d batches, %d rows in %.2f s: %.1f thousand rows/s, %.1f MB/s;%s starting %.2f %%,"
             + " waited %.2f %%, %.1f of %d batches ready, %d workers busy %.0f %%%s; bottleneck: %s",
         batches(),
         rows(),
         seconds(elapsed()),
         rowsPerSecond() / 1e3,
         bytesPerSecond() / 1e6,
+        skipped() == 0 ? "" : " %d samples skipped;".formatted(skipped()),
         100 * share(starting(), elapsed()),
         100 * waitShare(),
         ready(),

@@ -55,6 +55,9 @@ final class PassTimes {
       meter.startedIn(Math.max(0, waitNanos - batch.nanos));
     }
     meter.delivered(batch.rows, batch.bytes, ready);
+    if (batch.skipped != null) {
+      meter.skipped(batch.skipped);
+    }
   }
 
   long waitNanos() {

@@ -34,6 +34,7 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   int[] lengths = NO_LENGTHS; // length of the batch in each column of variable length
   int @Nullable [] elements; // position of each row in the index list, if samples were skipped
   Tensor @Nullable [] made; // tensors of a transform; otherwise they are views of the slab
+  @Nullable SkippedSamples skipped; // those left out
   long nanos; // time that filling took
   @Nullable Throwable error; // failure not thrown by a sample
 
@@ -140,6 +141,18 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   /** For each row, its position in the index list, if samples were skipped; otherwise null. */
   public final int @Nullable [] elements() {
     return elements == null ? null : Arrays.copyOf(elements, rows);
+  }
+
+  /** Returns the samples that were left out; null if none was. */
+  public final @Nullable SkippedSamples skipped() {
+    return skipped;
+  }
+
+  /** Notes that a sample is left out. */
+  final void skip(long index, String reason) {
+    SkippedSamples samples = skipped == null ? new SkippedSamples() : skipped;
+    skipped = samples;
+    samples.add(index, epoch, reason);
   }
 
   /** Returns the tensors of a transform; null if the tensors are views of the slab. */

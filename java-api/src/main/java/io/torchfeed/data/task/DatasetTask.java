@@ -3,6 +3,7 @@ package io.torchfeed.data.task;
 
 import io.torchfeed.data.Dataset;
 import io.torchfeed.data.SampleException;
+import io.torchfeed.internal.Failures;
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
 import java.util.function.Function;
@@ -38,6 +39,7 @@ public final class DatasetTask extends IndexTask {
       } else if (cancelled) {
         return;
       } else if (options.onFailure().skip()) {
+        skip(indices[element], Failures.describe(thrown));
         if (elements == null) {
           elements = new int[size];
           Arrays.setAll(elements, i -> i);

@@ -95,6 +95,7 @@ public final class GatherTask extends IndexTask {
       return;
     }
     if (policy.skip()) {
+      skip(indices[element], String.valueOf(e.getMessage()));
       leaveOut(row);
     } else {
       failure =

@@ -2,6 +2,7 @@
 package io.torchfeed.data.task;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 /** The figures behind {@link io.torchfeed.data.loader.LoaderStats}, whose methods describe them. */
@@ -19,7 +20,12 @@ public record LoaderFigures(
     int prefetch,
     double ready,
     Optional<Slowest> slowest,
-    boolean javaCode) {
+    boolean javaCode,
+    long skipped,
+    List<Skipped> firstSkipped) {
+  /** A sample that was left out of its batch. */
+  public record Skipped(long index, long epoch, String reason) {}
+
   /** The sample or the batch that took the longest. */
   public record Slowest(String what, long number, long epoch, Duration time) {}
 }

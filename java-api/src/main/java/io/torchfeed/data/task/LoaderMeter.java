@@ -22,6 +22,7 @@ public final class LoaderMeter {
   private long slowestNanos = -1;
   private long slowestNumber;
   private long slowestEpoch;
+  private final SkippedSamples skipped = new SkippedSamples();
 
   public LoaderMeter(int workers, boolean javaCode) {
     this.workers = workers;
@@ -34,6 +35,11 @@ public final class LoaderMeter {
     rows += batchRows;
     bytes += batchBytes;
     ready += readyBatches;
+  }
+
+  /** Counts the samples that a delivered batch lacks. */
+  public synchronized void skipped(SkippedSamples samples) {
+    skipped.addAll(samples);
   }
 
   /** Counts the time until workers received the first batches of a pass. */
@@ -89,7 +95,9 @@ public final class LoaderMeter {
         prefetch,
         batches == 0 ? 0 : (double) ready / batches,
         slowest(),
-        javaCode);
+        javaCode,
+        skipped.count(),
+        skipped.first());
   }
 
   private Optional<LoaderFigures.Slowest> slowest() {

@@ -3,6 +3,7 @@ package io.torchfeed.data.task;
 
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.SampleException;
+import io.torchfeed.internal.Failures;
 import io.torchfeed.memory.Slab;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -128,6 +129,7 @@ public final class StreamTask extends BatchTask {
   /** Reads the samples starting with the first; returns false if this must be retried. */
   private boolean readSamples(Slab into, TaskOptions options, SlabSampleWriter writer) {
     rows = 0;
+    skipped = null; // are found again
     writer.beginBatch(into);
     for (covered = 0; covered < batchSize && !isAtEnd && thrown == null && !cancelled; ) {
       long index = shard.index(covered);
@@ -143,6 +145,9 @@ public final class StreamTask extends BatchTask {
         sampleOfRow[rows++] = index;
       } else {
         last = failed;
+        if (options.onFailure().skip()) {
+          skip(index, Failures.describe(failed));
+        }
         thrown = options.onFailure().skip() ? null : failed;
         thrownAt = index;
       }

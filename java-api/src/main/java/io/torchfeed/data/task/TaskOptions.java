@@ -6,8 +6,7 @@ import io.torchfeed.data.WorkerHooks;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The options for the content of the batches that tasks fill, and what the workers of a loader
- * share.
+ * The options for the content of the batches that tasks fill, and for all workers of a loader.
  *
  * @param workerNumbers the number of the next worker
  */

@@ -33,6 +33,11 @@ record LaunchSettings(
     jvmOptions = List.copyOf(jvmOptions);
     environment = Map.copyOf(environment);
     forwarded = List.copyOf(forwarded);
+    if (elastic == null) {
+      shown.requireBelow(ranks);
+    } else if (elastic.place().kind() != ElasticSettings.Place.Kind.ELSEWHERE) {
+      shown.requireBelow(elastic.ranks().maxRanks());
+    }
   }
 
   /** Returns the number of processes that are started on this machine. */

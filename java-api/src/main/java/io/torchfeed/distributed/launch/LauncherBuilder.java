@@ -307,7 +307,7 @@ public final class LauncherBuilder {
    * Sets the ranks whose output is shown on the terminal; by default all, and also processes that
    * have no rank yet. In an elastic launch, a process is shown while it has such a rank.
    *
-   * @param ranks each at least 0; none to show no output
+   * @param ranks each at least 0 and one that the launch can have; none to show no output
    * @return this
    */
   public LauncherBuilder shownRanks(int... ranks) {

@@ -25,6 +25,16 @@ final class RankOutput {
       ranks = ranks == null ? null : Set.copyOf(ranks);
     }
 
+    /** Requires that each rank is one of a launch. */
+    void requireBelow(int count) {
+      for (int rank : ranks == null ? Set.<Integer>of() : ranks) {
+        if (rank >= count) {
+          throw new IllegalArgumentException(
+              "a shown rank must be in [0, %d], got %d".formatted(count - 1, rank));
+        }
+      }
+    }
+
     boolean contains(int rank) {
       return ranks == null || ranks.contains(rank);
     }

@@ -18,6 +18,7 @@ import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.loader.DataLoaderBuilder;
+import io.torchfeed.data.loader.LoaderStats;
 import io.torchfeed.data.source.FileColumn;
 import io.torchfeed.data.source.FileDataset;
 import io.torchfeed.data.source.RowLayout;
@@ -78,6 +79,8 @@ class NativeTransformTest extends BatchTransformContract {
     }
   }
 
+  private static List<LoaderStats.SkippedSample> skipped = List.of(); // by the last call of read
+
   /** Loads rows 0, 1, ... of a file of which only the first two can be read; returns each batch. */
   private static List<String> read(Path folder, UnaryOperator<DataLoaderBuilder> options)
       throws IOException {
@@ -105,6 +108,7 @@ class NativeTransformTest extends BatchTransformContract {
           }
         }
       }
+      skipped = loader.stats().skippedSamples();
     }
     return seen;
   }
@@ -127,6 +131,8 @@ class NativeTransformTest extends BatchTransformContract {
         .containsExactly("0:11 2:10 ", "5:10 ", "6:11 ");
     assertThat(read(folder, options -> options.onFailure(skip.afterRetries(2))))
         .containsExactly("0:11 2:10 ", "5:10 ", "6:11 ");
+    assertThat(skipped).extracting(LoaderStats.SkippedSample::index).containsExactly(1L, 3L, 4L);
+    assertThat(skipped.get(0).reason()).contains("/rows: row 3");
     BatchTransform added = (all, random) -> new Tensor[] {all[0].add(new Scalar(1))};
     assertThat(read(folder, options -> options.onFailure(skip).transform(added)))
         .containsExactly("0:12 2:11 ", "5:11 ", "6:12 ");

@@ -39,7 +39,9 @@ class BottleneckTest {
                 4,
                 0.5,
                 Optional.empty(),
-                javaCode))
+                javaCode,
+                0,
+                List.of()))
         .bottleneck();
   }
 
@@ -72,7 +74,9 @@ class BottleneckTest {
                 4,
                 0.5,
                 Optional.of(new LoaderFigures.Slowest("sample", 7, 0, Duration.ofMillis(12))),
-                true));
+                true,
+                0,
+                List.of()));
     assertThat(stats.waitShare()).isEqualTo(0.25);
     assertThat(stats.busyShare()).isEqualTo(0.75);
     assertThat(stats)

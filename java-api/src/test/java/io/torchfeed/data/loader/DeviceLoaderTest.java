@@ -155,6 +155,7 @@ class DeviceLoaderTest {
         Batch batch = batches.next();
         assertThat(batch.indices()).containsExactly(4, 6, 7);
         assertThat(Rows.longs(batch.tensor(0))).containsExactly(4, 6, 7);
+        assertThat(loader.stats().skippedSamples().get(0).index()).isEqualTo(5);
       }
     }
 

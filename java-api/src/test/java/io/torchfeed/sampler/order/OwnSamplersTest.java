@@ -285,8 +285,26 @@ class OwnSamplersTest {
 
     @Test
     void opensTheEpochWhenItIsRead() {
-      LongStream stream = ShuffledSampler.of(3, 0).indices(-1);
-      assertThatIllegalArgumentException().isThrownBy(stream::sum);
+      Sampler failing =
+          new Sampler() {
+            @Override
+            public long size() {
+              return 3;
+            }
+
+            @Override
+            public Cursor epoch(long epoch) {
+              throw new IllegalStateException("no memory");
+            }
+
+            @Override
+            public PlanParameters parameters() {
+              return PlanParameters.of("example.Failing");
+            }
+          };
+      LongStream stream = failing.indices(0);
+      assertThatIllegalStateException().isThrownBy(stream::sum).withMessage("no memory");
+      assertThatIllegalArgumentException().isThrownBy(() -> failing.indices(-1));
     }
   }
 }

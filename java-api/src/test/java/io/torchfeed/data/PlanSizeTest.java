@@ -2,10 +2,13 @@
 package io.torchfeed.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.order.FixedSizeBatchSampler;
 import io.torchfeed.sampler.order.ListSampler;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.sampler.order.StridedSampler;
@@ -16,12 +19,13 @@ import java.util.List;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Tests of the warning about a sampler that was made for a smaller dataset. */
-class SmallPlanWarningTest {
+/** Tests of samplers that were made for a smaller or a larger dataset. */
+class PlanSizeTest {
   private static final Logger LOGGER = Logger.getLogger("io.torchfeed.data");
 
   private final List<String> logged = new ArrayList<>();
@@ -69,6 +73,26 @@ class SmallPlanWarningTest {
     build(StridedSampler.of(three, new Part(2, 1)));
     build(ShuffledSampler.of(99, 0));
     assertThat(logged).hasSize(3);
+  }
+
+  @Test
+  void aPlanOfALargerDatasetIsRefused() {
+    String message =
+        "the sampler was made for 1000 samples, but the dataset has 100; make it for the size of"
+            + " the dataset";
+    Sampler larger = ShuffledSampler.of(1000, 0);
+    try (RowData rows = RowData.samples(100);
+        TensorDataset tensors = TensorDataset.of(torch.zeros(100))) {
+      for (DataLoaderBuilder builder :
+          List.of(
+              rows.over().sampler(larger),
+              rows.over().sampler(StridedSampler.of(larger, Part.rank(1).of(2))),
+              rows.over().batchSampler(FixedSizeBatchSampler.of(larger, 4)),
+              DataLoader.over(tensors).sampler(larger))) {
+        assertThatIllegalArgumentException().isThrownBy(builder::build).withMessage(message);
+      }
+    }
+    assertThat(logged).isEmpty();
   }
 
   @Test
