@@ -192,7 +192,7 @@ class GuideTest {
 
       @Override
       public List<VariableLength> variableLengths() {
-        return List.of(VariableLength.padded(0)); // with 0, to the longest of the batch
+        return List.of(VariableLength.padded(0)); // column 0, with zeros, to the longest
       }
 
       @Override

@@ -96,7 +96,7 @@ class ProgramsTest {
           "Collectives.java", "TextPartition plan;",
           "ElasticGroup.java",
               "Membership membership; TrainingState state;"
-                  + " abstract String train(ElasticGroup ranks);",
+                  + " long step; long lastStep; abstract void train(ElasticGroup ranks);",
           "ElasticRanks.java", "String host, name; int port; TensorDataset data;",
           "EdgeLoader.java", "TextPartition plan;",
           "FileDataset.java", "Path images, labels;",

@@ -8,7 +8,6 @@ import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -58,11 +57,6 @@ record Manifest(
   /** Requires that the state of a part can be written as a part of the description. */
   static void requireJson(String name, String json) {
     JsonObject.parse("state of the part " + name, json);
-    if (!StandardCharsets.UTF_8.newEncoder().canEncode(json)) {
-      throw new IllegalArgumentException(
-          "the JSON of the part %s must be Unicode text; write a lone surrogate as an escape"
-              .formatted(name));
-    }
   }
 
   /** Returns the name of the file with all tensors of a part. */

@@ -379,7 +379,7 @@ public final class TrainingState implements Stateful {
     unexpected.removeAll(names());
     if (!missing.isEmpty() || !unexpected.isEmpty()) {
       throw new IllegalArgumentException(
-          "the checkpoint has other parts: missing %s, unexpected %s"
+          "the checkpoint has other parts than this state: missing %s, unexpected %s"
               .formatted(missing, unexpected));
     }
   }

@@ -21,7 +21,12 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * <pre>{@code
  * BatchTransform mix = BatchMix.mixUp(0.2, 1000).or(BatchMix.cutMix(1, 1000));
  * DataLoader loader =
- *     DataLoader.over(images).batchSize(64).seed(1).transform(mix).build();
+ *     DataLoader.over(images)
+ *         .sampler(ShuffledSampler.of(images.size(), 42))
+ *         .batchSize(64)
+ *         .seed(1) // of the mixing; the sampler shuffles
+ *         .transform(mix)
+ *         .build();
  * }</pre>
  *
  * <p>Column 0 has the images, {@code [B, ..., height, width]}. Column 1 has the labels, int64

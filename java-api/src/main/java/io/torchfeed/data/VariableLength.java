@@ -44,7 +44,8 @@ public final class VariableLength {
   private VariableLength(
       int column, Form form, double padding, boolean padToMax, boolean truncate) {
     if (column < 0) {
-      throw new IllegalArgumentException("column must be at least 0, got " + column);
+      throw new IllegalArgumentException(
+          "column must be at least 0, got " + column + "; other padding is set by withPadding");
     }
     if (form == Form.OFFSETS && (padToMax || padding != 0)) {
       throw new IllegalArgumentException(

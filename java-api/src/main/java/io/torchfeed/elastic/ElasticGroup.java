@@ -31,9 +31,19 @@ import org.jspecify.annotations.Nullable;
  *   }
  *   try (ElasticGroup ranks = next.get()) {
  *     StateTransfer.broadcast(state, ranks.group(), 0);
- *     reason = train(ranks); // until membership.commit(step) returns true; then empty
+ *     boolean isChanged = membership.commit(step); // this rank holds the state
+ *     while (!isChanged && step < lastStep) {
+ *       train(ranks); // one step
+ *       isChanged = membership.commit(++step);
+ *     }
+ *     if (!isChanged) {
+ *       membership.finish(); // without it, this rank counts as lost when it closes
+ *       break;
+ *     }
+ *     reason = "";
  *   } catch (RuntimeException e) {
  *     if (!next.get().isBrokenBy(e)) {
+ *       membership.fail(e.toString()); // tells the other ranks why
  *       throw e;
  *     }
  *     reason = e.toString(); // and back to the state of the last commit

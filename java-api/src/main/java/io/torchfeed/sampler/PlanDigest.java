@@ -83,7 +83,7 @@ record PlanDigest(long digest, Map<String, String> values) {
     values.put("epoch", Long.toString(state.epoch()));
     values.put("finished", Boolean.toString(state.finished()));
     values.put("segments", state.segments().toString());
-    values.put("order digest", SamplerState.hex(state.orderDigest()));
+    values.put(ResumeMismatchException.ORDER, SamplerState.hex(state.orderDigest()));
     return new PlanDigest(Hash64.fnv1a(values.toString()), values);
   }
 

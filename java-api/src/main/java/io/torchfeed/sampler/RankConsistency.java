@@ -145,7 +145,7 @@ public final class RankConsistency {
   private static void requireDisjoint(long[][] all, int worldSize) {
     if (all.length != worldSize) {
       throw new IllegalStateException(
-          "the plan divides the order over %d ranks, but %d processes take part"
+          "the sampler divides the order over %d, but the ranks are %d; pass group.part() to it"
               .formatted(worldSize, all.length));
     }
     int[] processOf = new int[worldSize];

@@ -12,6 +12,8 @@ import io.torchfeed.internal.Quotes;
 public final class ResumeMismatchException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
+  static final String ORDER = "order digest";
+
   /** The name of the difference. */
   private final String parameter;
 
@@ -30,11 +32,14 @@ public final class ResumeMismatchException extends IllegalArgumentException {
    */
   public ResumeMismatchException(String parameter, String saved, String present) {
     super(
-        "the state was saved with %s %s, but the plan has %s; resume it with the plan that saved it"
+        "the state was saved with %s %s, but the plan has %s; %s"
             .formatted(
                 Quotes.shortened(requireNonNull(parameter, "parameter")),
                 Quotes.shortened(requireNonNull(saved, "saved")),
-                Quotes.shortened(requireNonNull(present, "present"))));
+                Quotes.shortened(requireNonNull(present, "present")),
+                parameter.equals(ORDER)
+                    ? "an order must follow from epoch, position and the parameters of the plan alone"
+                    : "resume it with the plan that saved it"));
     this.parameter = parameter;
     this.saved = saved;
     this.present = present;

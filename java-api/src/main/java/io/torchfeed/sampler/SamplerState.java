@@ -256,7 +256,8 @@ public record SamplerState(
 
   private void requireSameOrder(long present) {
     if (orderDigest != present) {
-      throw new ResumeMismatchException("order digest", hex(orderDigest), hex(present));
+      throw new ResumeMismatchException(
+          ResumeMismatchException.ORDER, hex(orderDigest), hex(present));
     }
   }
 

@@ -228,7 +228,8 @@ class DatasetTest {
     try (TensorDataset tensors = Rows.dataset(3)) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> DataLoader.over(tensors).seed(3).build())
-          .withMessageContaining("seed is for datasets implemented in Java");
+          .withMessageContaining("seed is for datasets implemented in Java")
+          .withMessageEndingWith("to shuffle, pass a ShuffledSampler as sampler");
     }
     assertThatIllegalArgumentException()
         .isThrownBy(() -> FailurePolicy.report().afterRetries(-1))

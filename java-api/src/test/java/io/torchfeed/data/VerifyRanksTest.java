@@ -122,7 +122,8 @@ class VerifyRanksTest {
   @Test
   void ranksThatAllHaveTheWholeAreTold() throws Exception {
     Rank whole = plan(Part.whole(), 20, 1, 2, 3);
-    String message = "the plan divides the order over 1 ranks, but 2 processes take part";
+    String message =
+        "the sampler divides the order over 1, but the ranks are 2; pass group.part() to it";
     assertThat(run(whole, whole)).containsExactly(message, message);
   }
 

@@ -126,7 +126,8 @@ class RankConsistencyTest {
       assertThat(check(budget(20, 1), budget(20, 1)))
           .containsOnly("processes 0 and 1 deliver the same samples: both have the plan of rank 1");
       assertThat(check(budget(20, 0)))
-          .containsOnly("the plan divides the order over 2 ranks, but 1 processes take part");
+          .containsOnly(
+              "the sampler divides the order over 2, but the ranks are 1; pass group.part() to it");
     }
 
     @Test
@@ -237,14 +238,14 @@ class RankConsistencyTest {
     void aPartHeldByNoProcessIsReported() {
       List<Sampler> plans = List.of(plan(50, 7, 3, 0), plan(50, 7, 3, 1));
       assertThat(new GatheringRanks(2).check(plans, 0, BATCH))
-          .allMatch(m -> m.endsWith("over 3 ranks, but 2 processes take part"));
+          .allMatch(m -> m.endsWith("over 3, but the ranks are 2; pass group.part() to it"));
     }
 
     @Test
     void anUndividedPlanIsRefusedOnSeveralProcesses() {
       List<Sampler> plans = List.of(SequentialSampler.of(50), SequentialSampler.of(50));
       assertThat(new GatheringRanks(2).check(plans, 0, BATCH))
-          .allMatch(m -> m.endsWith("over 1 ranks, but 2 processes take part"));
+          .allMatch(m -> m.endsWith("over 1, but the ranks are 2; pass group.part() to it"));
     }
   }
 

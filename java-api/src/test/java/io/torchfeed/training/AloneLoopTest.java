@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.training;
 
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.torchfeed.distributed.training.SingleModel;
 import java.nio.file.Path;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class AloneLoopTest extends TrainingLoopContract {
@@ -17,5 +24,19 @@ class AloneLoopTest extends TrainingLoopContract {
   @Override
   void onEachRank(Body body) throws Exception {
     body.run(TrainingLoop::alone);
+  }
+
+  @Test
+  void aLossThatIsNoSingleNumberIsRefused() {
+    try (PointerScope scope = new PointerScope()) {
+      LinearImpl net = new LinearImpl(2, 1);
+      SingleModel model = SingleModel.wrap(net);
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> model.accumulate(() -> net.forward(torch.ones(3, 2))))
+          .withMessage("loss must be a single number with a gradient, got 3 elements");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> model.step(() -> torch.ones(1), () -> {}))
+          .withMessage("loss must be a single number with a gradient, got 1 elements, no gradient");
+    }
   }
 }

@@ -197,9 +197,8 @@ public final class DataLoader implements AutoCloseable {
 
   /**
    * Opens a pass that continues where another one stopped: it delivers exactly the rest. Workers,
-   * prefetch, engine and, in the order of a sampler, the number of ranks may have changed since;
-   * over a stream, the batch size may also have changed. Random numbers of samples are the same
-   * only if the seed of the loader is.
+   * prefetch, engine, the batch size and, in the order of a sampler, the number of ranks may have
+   * changed since. Random numbers of samples are the same only if the seed of the loader is.
    *
    * @param state the result of {@link Batches#state}: in the order of a sampler, the state of any
    *     rank, with {@link io.torchfeed.sampler.Tail#UNEVEN} of any that had a batch in the last

@@ -208,9 +208,9 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets the seed of {@link io.torchfeed.data.SampleWriter#random} and of the random numbers of a
-   * transform, which also depend on epoch and index; by default 0. Over tensors and files of rows,
-   * only with a transform or a step after the transfer. States of a loader do not contain it: a
-   * pass is resumed exactly with the same seed.
+   * transform, which also depend on epoch and index; by default 0. It does not shuffle: {@link
+   * #sampler} does. Over tensors and files of rows, only with a transform or a step after the
+   * transfer. States of a loader do not contain it: a pass is resumed exactly with the same seed.
    *
    * @param seed any number
    * @return this builder

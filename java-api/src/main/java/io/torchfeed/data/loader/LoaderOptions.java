@@ -218,7 +218,7 @@ final class LoaderOptions {
       throw new IllegalArgumentException(
           "seed is for datasets implemented in Java, images and transforms; got %d over tensors or"
                   .formatted(seed)
-              + " files without a transform");
+              + " files without a transform; to shuffle, pass a ShuffledSampler as sampler");
     }
     if (transform == null && workerHooks == null && onFailure == null) {
       return BatchEngineFactory.ofLibtorch(

@@ -21,7 +21,12 @@ import org.bytedeco.javacpp.BytePointer;
  *
  * <pre>{@code
  * try (ImageFolder images = ImageFolder.open(root, plan);
- *     DataLoader loader = DataLoader.over(images).batchSize(64).workers(2).seed(1).build();
+ *     DataLoader loader =
+ *         DataLoader.over(images)
+ *             .sampler(ShuffledSampler.of(images.size(), 42)) // without one: class after class
+ *             .batchSize(64)
+ *             .workers(2)
+ *             .build();
  *     Batches batches = loader.epoch(0)) {
  *   batches.forEach(batch -> step(batch.tensor("image"), batch.tensor("label")));
  * }

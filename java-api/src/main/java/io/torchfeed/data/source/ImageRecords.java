@@ -24,7 +24,12 @@ import java.util.function.LongConsumer;
  * <pre>{@code
  * ImageRecords.write(ImageList.of(root), file, done -> {}); // once
  * try (ImageRecords images = ImageRecords.open(file, plan);
- *     DataLoader loader = DataLoader.over(images).batchSize(64).workers(2).seed(1).build();
+ *     DataLoader loader =
+ *         DataLoader.over(images)
+ *             .sampler(ShuffledSampler.of(images.size(), 42)) // without one: class after class
+ *             .batchSize(64)
+ *             .workers(2)
+ *             .build();
  *     Batches batches = loader.epoch(0)) {
  *   batches.forEach(batch -> step(batch.tensor(0), batch.tensor(1)));
  * }

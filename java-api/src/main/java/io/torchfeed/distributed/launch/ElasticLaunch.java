@@ -143,7 +143,7 @@ final class ElasticLaunch {
     for (Object next = first; next != null; next = inbox.poll()) {
       if (next instanceof CoordinatorEvent event) {
         take(event);
-        log.line(Instant.now() + " " + event.kind() + " " + event.text(), false);
+        log.line(Instant.now() + " " + event, false);
         elastic.events().accept(event);
       } else if (next instanceof JobView.End end) {
         take(end);

@@ -32,6 +32,12 @@ public record CoordinatorEvent(Kind kind, int generation, String text, List<Stri
     processes = Checks.copyOf("processes", processes);
   }
 
+  /** Returns the kind and the sentence. */
+  @Override
+  public String toString() {
+    return kind + " " + text;
+  }
+
   /** The kind of an event. */
   public enum Kind {
     /** A process has connected. */
