@@ -33,10 +33,12 @@ class AloneLoopTest extends TrainingLoopContract {
       SingleModel model = SingleModel.wrap(net);
       assertThatIllegalArgumentException()
           .isThrownBy(() -> model.accumulate(() -> net.forward(torch.ones(3, 2))))
-          .withMessage("loss must be a single number with a gradient, got 3 elements");
+          .withMessage(
+              "loss must be a single number with a gradient, got one of shape [3, 1] with a gradient");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> model.step(() -> torch.ones(1), () -> {}))
-          .withMessage("loss must be a single number with a gradient, got 1 elements, no gradient");
+          .withMessage(
+              "loss must be a single number with a gradient, got one of shape [1] without a gradient");
     }
   }
 }

@@ -118,27 +118,24 @@ public final class LoadedBatch {
 
   /** Returns the same batch, which it replaces, in other tensors. */
   public LoadedBatch in(Tensor[] others) {
-    LoadedBatch other =
-        new LoadedBatch(batch, others, rows, bytes, nanos, elements, skipped, failure, isNothing);
-    other.identify(this, indices, request);
-    return other;
+    return with(others, indices, request);
   }
 
   /** Returns the same batch in other tensors, for any time: with its own copy of the index list. */
   public LoadedBatch keptIn(Tensor[] others) {
-    LoadedBatch other =
-        new LoadedBatch(batch, others, rows, bytes, nanos, elements, skipped, failure, isNothing);
-    other.identify(this, Arrays.copyOf(indices, size), null);
-    return other;
+    return with(others, Arrays.copyOf(indices, size), null);
   }
 
-  private void identify(LoadedBatch as, long[] samples, @Nullable IndexRequest of) {
-    isIdentified = as.isIdentified;
-    epoch = as.epoch;
-    number = as.number;
-    size = as.size;
-    indices = samples;
-    request = of;
+  private LoadedBatch with(Tensor[] others, long[] samples, @Nullable IndexRequest of) {
+    LoadedBatch other =
+        new LoadedBatch(batch, others, rows, bytes, nanos, elements, skipped, failure, isNothing);
+    other.isIdentified = isIdentified;
+    other.epoch = epoch;
+    other.number = number;
+    other.size = size;
+    other.indices = samples;
+    other.request = of;
+    return other;
   }
 
   /** Returns the same batch with the reason why it could not be delivered. */

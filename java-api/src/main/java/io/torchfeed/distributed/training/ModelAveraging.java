@@ -220,13 +220,13 @@ public final class ModelAveraging implements ReplicatedModel {
   @Override
   public void step(Supplier<Tensor> loss, Runnable update) {
     Objects.requireNonNull(loss, "loss");
-    step(() -> loss.get().backward(), update);
+    step(() -> Losses.backward(loss), update);
   }
 
   @Override
   public void accumulate(Supplier<Tensor> loss) {
     Objects.requireNonNull(loss, "loss");
-    guard(() -> exchange.accumulate(() -> loss.get().backward()));
+    guard(() -> exchange.accumulate(() -> Losses.backward(loss)));
   }
 
   @Override

@@ -38,6 +38,7 @@ public sealed interface ReplicatedModel extends Stateful, AutoCloseable
    * @param update changes the parameters by their gradients, usually {@code optimizer::step}
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
    *     the timeout
+   * @throws IllegalArgumentException if the loss is not a single number that requires a gradient
    * @throws IllegalStateException if an earlier step failed, or this object is closed
    */
   void step(Supplier<Tensor> loss, Runnable update);
@@ -46,6 +47,7 @@ public sealed interface ReplicatedModel extends Stateful, AutoCloseable
    * Adds the gradients of a loss to the gradients of the next {@link #step}, on this rank alone.
    *
    * @param loss runs the forward pass; returns a single number
+   * @throws IllegalArgumentException if the loss is not a single number that requires a gradient
    * @throws IllegalStateException if an earlier step failed, or this object is closed
    */
   void accumulate(Supplier<Tensor> loss);

@@ -50,25 +50,13 @@ public final class SingleModel implements ReplicatedModel {
   public void step(Supplier<Tensor> loss, Runnable update) {
     requireNonNull(loss, "loss");
     requireNonNull(update, "update");
-    backward(loss.get());
+    Losses.backward(loss);
     update.run();
   }
 
   @Override
   public void accumulate(Supplier<Tensor> loss) {
-    backward(requireNonNull(loss, "loss").get());
-  }
-
-  private static void backward(Tensor loss) {
-    if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad()) {
-      throw new IllegalArgumentException(
-          "loss must be a single number with a gradient, got "
-              + (!loss.defined()
-                  ? "an undefined tensor"
-                  : "%d elements%s"
-                      .formatted(loss.numel(), loss.requires_grad() ? "" : ", no gradient")));
-    }
-    loss.backward();
+    Losses.backward(requireNonNull(loss, "loss"));
   }
 
   @Override

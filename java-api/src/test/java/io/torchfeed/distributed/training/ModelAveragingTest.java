@@ -2,6 +2,7 @@
 package io.torchfeed.distributed.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
@@ -19,6 +20,7 @@ import java.util.stream.IntStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -55,6 +57,23 @@ class ModelAveragingTest {
               assertThat(net.get()[0]).isCloseTo(1.7f, within(1e-6f));
               assertThat(model.exchanges()).isEqualTo(1);
             }
+          }
+        });
+  }
+
+  @Test
+  void aLossThatIsNoSingleNumberIsRefused() throws Exception {
+    RankThreads.run(
+        1,
+        group -> {
+          try (PointerScope scope = new PointerScope();
+              ModelAveraging model =
+                  ModelAveraging.wrap(new Weights(0), group, AveragingAlgorithm.decentralized())) {
+            assertThatIllegalArgumentException()
+                .isThrownBy(() -> model.accumulate(() -> torch.ones(2)))
+                .withMessage(
+                    "loss must be a single number with a gradient, got one of shape [2] without a"
+                        + " gradient");
           }
         });
   }
