@@ -7,6 +7,7 @@ import io.torchfeed.bindings.torchfeed;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.extension.AfterEachCallback;
@@ -22,8 +23,12 @@ public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
   private static final ExtensionContext.Namespace NAMESPACE =
       ExtensionContext.Namespace.create(LeakCheck.class);
 
-  /** A call of a store that was abandoned ends once the store's process has. */
-  private static final Duration ABANDONED = Duration.ofSeconds(5);
+  /**
+   * Time for calls of other threads, which keep what they use: the abort of a group that its owner
+   * closes meanwhile, and a call of a store that was abandoned, which ends once the store's process
+   * has.
+   */
+  private static final Duration OTHER_CALLS = Duration.ofSeconds(5);
 
   private record Before(PointerScope scope, long pointers, long objects) {}
 
@@ -38,12 +43,16 @@ public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
   public void afterEach(ExtensionContext context) {
     Before before = context.getStore(NAMESPACE).remove("before", Before.class);
     before.scope().close();
+    await(() -> torchfeed.live_objects() <= before.objects());
     assertThat(torchfeed.live_objects()).as("facade objects left").isEqualTo(before.objects());
+    await(() -> Pointer.totalCount() <= before.pointers());
+    assertThat(Pointer.totalCount()).as("pointers left").isLessThanOrEqualTo(before.pointers());
+  }
+
+  private static void await(BooleanSupplier isDone) {
     long start = System.nanoTime();
-    while (Pointer.totalCount() > before.pointers()
-        && System.nanoTime() - start < ABANDONED.toNanos()) {
+    while (!isDone.getAsBoolean() && System.nanoTime() - start < OTHER_CALLS.toNanos()) {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
     }
-    assertThat(Pointer.totalCount()).as("pointers left").isLessThanOrEqualTo(before.pointers());
   }
 }
