@@ -22,6 +22,7 @@ MENU = {
     "Distributed": "java-api/DISTRIBUTED",
     "When a rank dies": "java-api/WHEN_A_RANK_DIES",
     "Spark": "java-api/spark/README",
+    "Licences": "java-api/LICENCES",
     "First programs": "examples/first/README",
     "Benchmarks": "examples/benchmarks/README",
     "The C++ half": "native/README",
