@@ -174,6 +174,19 @@ class PiecesOfAFolder(InAFolder):
                          [jar.name for jar in jars])
 
 
+    def test_the_readme_of_a_pack_names_its_jars_with_their_licences_and_sizes(self):
+        jars = ["pytorch-2.10.0-1.5.13-linux-x86_64-gpu.jar", "cuda-13.1-9.19-1.5.13.jar", "junit-jupiter-5.14.4.jar"]
+        text = pack.readme(jars, {"lib": 523_400_000}, commit="abc1234", pieces=11, size=606)
+        for part in ("commit abc1234, for libtorch 2.10.0 and CUDA 13.1", "11 pieces of at most 60 MB, 606 MB in all", "- `lib`: 523 MB",
+                     "| `lib/junit-jupiter-5.14.4.jar` | EPL-2.0 |", "`./run --libtorch PYTHON`", "report/report.md"):
+            self.assertIn(part, text)
+        self.assertNotIn("$", text)
+
+    def test_a_jar_without_a_known_licence_is_named(self):
+        with self.assertRaisesRegex(SystemExit, "no licence is known of other-1.0.jar"):
+            pack.readme(["other-1.0.jar"], {}, commit="abc1234", pieces=1, size=1)
+
+
 class RunningParts(InAFolder):
     def run_script(self, script, judge=parts.plain, limit=10, left=100, **more):
         return parts.run(parts.Part("a part", ["sh", "-c", script], limit, judge, **more), self.folder, left)

@@ -5,7 +5,9 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
+import string
 import subprocess
 import sys
 import time
@@ -15,6 +17,16 @@ from gpu_check import pieces
 PICTURES = 64
 TAG = '@Tag("gpu")'
 GOOGLETEST = pathlib.Path("/usr/src/googletest")
+PAGE = "`LICENCES.md` lists the libraries in it"
+# by the beginnings of the names of jars
+LICENCES = {
+    "apiguardian-": "Apache-2.0", "archunit-": "Apache-2.0, with parts under BSD-3-Clause", "assertj-": "Apache-2.0",
+    "byte-buddy-": "Apache-2.0", "commons-math3-": "Apache-2.0", "cuda-": PAGE, "fastcsv-": "MIT", "jackson-": "Apache-2.0",
+    "javacpp-": PAGE, "jmh-": "GPL-2.0-only WITH Classpath-exception-2.0", "jopt-simple-": "MIT", "jqwik-": "EPL-2.0",
+    "jspecify-": "Apache-2.0", "junit-": "EPL-2.0", "leptonica-": PAGE, "open-test-reporting-": "Apache-2.0",
+    "openblas-": PAGE, "opentest4j-": "Apache-2.0", "picocli-": "Apache-2.0", "pytorch-": PAGE, "slf4j-": "MIT",
+    "torchfeed-": "Apache-2.0", "zstd-jni-": PAGE,
+}
 
 
 def main(words):
@@ -49,13 +61,44 @@ def main(words):
         old.unlink(missing_ok=True)
     names = pieces.write(content, out)
     copy(root / "examples/gpu-check/run", out / "run")
+    for file in ("LICENSE", "native/NOTICE", "java-api/LICENCES.md"):
+        copy(root / file, out / pathlib.Path(file).name)
     total = sum((out / name).stat().st_size for name in names)
+    sizes = sizes_of(content)
+    (out / "README.md").write_text(readme([jar.name for jar in (content / "lib").iterdir()], sizes, commit=commit.stdout.strip() or "not known",
+                                          pieces=len(names), size=round(total / 1e6)))
     print(f"pack: {len(names)} pieces, {total / 1e6:.0f} MB in {out}, {time.monotonic() - start:.0f} s")
-    for folder in sorted(content.iterdir()):
-        size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) if folder.is_dir() else 0
-        if size >= 1e6:
-            print(f"pack: {size / 1e6:7.0f} MB {folder.name}")
+    for name, size in sizes.items():
+        print(f"pack: {size / 1e6:7.0f} MB {name}")
     return 0
+
+
+def sizes_of(content):
+    """Returns the folders of the content that have a megabyte or more, with their bytes."""
+    sizes = {folder.name: sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+             for folder in sorted(content.iterdir()) if folder.is_dir()}
+    return {name: size for name, size in sizes.items() if size >= 1e6}
+
+
+def licence_of(jar):
+    """Returns the licence of a jar."""
+    for start, licence in LICENCES.items():
+        if jar.startswith(start):
+            return licence
+    raise SystemExit(f"pack: no licence is known of {jar}; add it to LICENCES in {pathlib.Path(__file__).name}")
+
+
+def readme(jars, sizes, **facts):
+    """Returns the README of a pack: its commit, pieces and size are facts."""
+    def version(name):
+        found = [re.match(name + r"-(\d[^-]*)-", jar) for jar in jars]
+        return next((match[1] for match in found if match), "not known")
+
+    template = (pathlib.Path(__file__).parent / "pack_readme.txt").read_text()
+    rows = "\n".join(f"- `{name}`: {size / 1e6:.0f} MB" for name, size in sizes.items())
+    licences = "\n".join(f"| `lib/{jar}` | {licence_of(jar)} |" for jar in sorted(jars))
+    return string.Template(template).substitute(
+        facts, sizes=rows, licences=licences, limit=round(pieces.PIECE / 1e6), libtorch=version("pytorch"), cuda=version("cuda"))
 
 
 def copy(source, target):
