@@ -46,9 +46,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A run continues from the last checkpoint, in the middle of an epoch if need be, and ends with
  * the same bits as one that was not stopped. For each step the loop clears the gradients, sets the
- * seed of libtorch's generators, runs the forward pass, averages the gradients by the model, and
- * changes the parameters; no collective operation is added, except over a stream: {@link
- * TrainingLoopBuilder#loader(Function)}. The ranks compare their plans once for each epoch.
+ * learning rate and the seed of libtorch's generators, runs the forward pass, averages the
+ * gradients by the model, and changes the parameters; no collective operation is added, except over
+ * a stream: {@link TrainingLoopBuilder#loader(Function)}. The ranks compare their plans once for
+ * each epoch.
  *
  * <p>If the ranks are elastic ({@link Ranks#areFixed} is false) and one is lost, the others return
  * to the end of the last step that one of them has completed, copy the state of that rank, divide
@@ -336,6 +337,7 @@ public final class TrainingLoop<M extends ReplicatedModel> {
       throws InterruptedException {
     M bound = model.get();
     Step step = next(batches.epoch());
+    options.setRate(step);
     torch.manual_seed(Hash64.foldAll(options.seed(), step.number(), step.rank()));
     if (guard != null) {
       guard.begin();

@@ -31,6 +31,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   private @Nullable Long seed;
   private @Nullable Checkpoints checkpoints;
   private @Nullable Long everySteps;
+  private @Nullable LearningRate rate;
   Consumer<Step> whenChanged = step -> {};
   BiConsumer<M, Step> afterStep = (model, step) -> {};
   BiConsumer<M, Step> afterEpoch = (model, step) -> {};
@@ -196,8 +197,26 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   }
 
   /**
-   * Sets an action for when ranks have changed, for example to set the learning rate. It runs for
-   * each set of ranks, also the first, on all of them once they hold the state.
+   * Sets the learning rate of each step before it.
+   *
+   * @param rate of the optimizer; borrowed
+   * @return this builder
+   * @throws IllegalStateException if it is set already
+   */
+  public TrainingLoopBuilder<M> learningRate(LearningRate rate) {
+    this.rate = Once.set("learningRate", this.rate, requireNonNull(rate, "rate"));
+    return this;
+  }
+
+  void setRate(Step step) {
+    if (rate != null) {
+      rate.set(step);
+    }
+  }
+
+  /**
+   * Sets an action for when ranks have changed. It runs for each set of ranks, also the first, on
+   * all of them once they hold the state.
    *
    * @param action receives the step that follows, with the rank and their number
    * @return this builder
@@ -208,7 +227,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   }
 
   /**
-   * Sets an action for the end of each step, once it counts: for example to set a learning rate.
+   * Sets an action for the end of each step, once it counts.
    *
    * @param action receives the model and the step
    * @return this builder

@@ -88,8 +88,12 @@ import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.TextPartition;
+import io.torchfeed.training.LearningRate;
+import io.torchfeed.training.Plateau;
+import io.torchfeed.training.PlateauOptions;
 import io.torchfeed.training.Progress;
 import io.torchfeed.training.Ranks;
+import io.torchfeed.training.Schedule;
 import io.torchfeed.training.StateStore;
 import io.torchfeed.training.TrainingLoop;
 import io.torchfeed.training.TrainingLoopBuilder;
@@ -327,6 +331,10 @@ final class SampleTable {
     all.put(StateStore.class, StateStore::none);
     all.put(ElasticRanks.class, () -> ElasticRanks.of(all.get(Membership.class)));
     all.put(SingleModel.class, () -> SingleModel.wrap(all.get(Module.class)));
+    all.put(
+        LearningRate.class,
+        () -> LearningRate.perStep(all.get(Optimizer.class), Schedule.constant()));
+    all.put(Plateau.class, () -> Plateau.ofLoss(PlateauOptions.defaults()));
     all.put(Progress.class, () -> Progress.over(all.get(DataLoader.class)));
     all.put(Generations.class, () -> Generations.open(Path.of("generations"), 1));
     all.put(

@@ -14,6 +14,7 @@ import io.torchfeed.training.TrainingLoopContract.Program;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -51,17 +52,24 @@ record LoopByHand(Program program, int ranks) {
     try (PointerScope scope = new PointerScope();
         GradScaler scaler = GradScaler.create();
         DataLoader loader = program.loader().apply(part)) {
-      long step = 0;
+      LearningRate rate = TrainingLoopContract.rate(net);
+      AtomicLong step = new AtomicLong();
       for (int epoch = 0; epoch < TrainingLoopContract.EPOCHS; epoch++) {
         long own = steps(loader, epoch);
         try (UnevenInputs inputs = model == null ? null : model.unevenInputs(Uneven.passes(own));
             Batches batches = loader.epoch(epoch)) {
           for (long i = 0; i < own; i++) {
-            torch.manual_seed(Hash64.foldAll(TrainingLoopContract.SEED, step++, part.rank()));
+            rate.set(step.get());
+            torch.manual_seed(
+                Hash64.foldAll(TrainingLoopContract.SEED, step.getAndIncrement(), part.rank()));
             step(net, model, scaler, batches);
           }
           if (inputs != null) {
-            inputs.shadow(net.optimizer::step);
+            inputs.shadow(
+                () -> {
+                  rate.set(step.getAndIncrement());
+                  net.optimizer.step();
+                });
           }
         }
       }

@@ -36,11 +36,11 @@ import org.junit.jupiter.api.Timeout;
  * LoopByHand}, also if it is stopped in any step and continues from its last checkpoint.
  *
  * <p>Each of these changes of the loop was seen to fail here: a step counted twice ({@code step +=
- * 2} in {@code Progress.commit}), a position saved a step late ({@code IndexBatches.commit} with
- * {@code position() - 1}), a step without {@code unevenInputs} in {@code AccumulatedStep}, whose
- * buffers are then copied from a rank without a batch, gradients that are not cleared, a seed that
- * is the same in each step, and in {@link ElasticLoopTest} buffers that are not undone ({@code
- * StepGuard.completesOrUndoes} without its {@code copy}).
+ * 2} in {@code Progress.commit}), a learning rate of the step before, a position saved a step late
+ * ({@code IndexBatches.commit} with {@code position() - 1}), a step without {@code unevenInputs} in
+ * {@code AccumulatedStep}, whose buffers are then copied from a rank without a batch, gradients
+ * that are not cleared, a seed that is the same in each step, and in {@link ElasticLoopTest}
+ * buffers that are not undone ({@code StepGuard.completesOrUndoes} without its {@code copy}).
  */
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class TrainingLoopContract {
@@ -181,6 +181,7 @@ abstract class TrainingLoopContract {
         .loader(program.loader())
         .epochs(EPOCHS)
         .accumulate(program.accumulate())
+        .learningRate(rate(net))
         .seed(SEED);
     if (folder != null) {
       keep(builder, checkpoints);
@@ -217,6 +218,11 @@ abstract class TrainingLoopContract {
         throw new IllegalStateException(e);
       }
     }
+  }
+
+  /** Returns a rate that differs in each step. */
+  static LearningRate rate(LoopNet net) {
+    return LearningRate.perStep(net.optimizer, Schedule.cosine(12, 0.1).withWarmUp(3));
   }
 
   static Tensor loss(Program program, LoopNet net, GradScaler scaler, Batch batch) {

@@ -10,13 +10,14 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.examples.common.EpochClock;
 import io.torchfeed.examples.common.SeededSampler;
+import io.torchfeed.training.LearningRate;
 import io.torchfeed.training.Ranks;
+import io.torchfeed.training.Schedule;
 import io.torchfeed.training.Step;
 import io.torchfeed.training.TrainingLoop;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
@@ -91,7 +92,8 @@ final class Training {
           .loader(loader)
           .epochs(options.epochs())
           .seed(options.seed())
-          .afterStep((model, step) -> setRate(optimizer, (step.number() + 1.0) / loader.batches()))
+          .learningRate(
+              LearningRate.perStep(optimizer, Schedule.cosine(options.epochs() * loader.batches())))
           .afterEpoch(
               (model, step) -> {
                 double seconds = clock.seconds();
@@ -117,15 +119,6 @@ final class Training {
     rates.momentum().put(MOMENTUM);
     rates.weight_decay().put(WEIGHT_DECAY);
     return rates;
-  }
-
-  /** Sets the rate after a number of epochs: it falls to 0 as a cosine does. */
-  @SuppressWarnings("try") // a scope works by being open
-  private void setRate(SGD optimizer, double epochs) {
-    double rate = options.lr() * (1 + Math.cos(Math.PI * epochs / options.epochs())) / 2;
-    try (PointerScope scope = new PointerScope()) {
-      new SGDOptions(optimizer.param_groups().get(0).options()).set_lr(rate);
-    }
   }
 
   private void report(
