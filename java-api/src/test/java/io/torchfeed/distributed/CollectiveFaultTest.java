@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * with and without checks by
  *
  * <pre>{@code
- * mvn verify -pl java-api -am -Dtest=CollectiveFaultTest -Dtorchfeed.faults=all
+ * mvn verify -pl java-api/test -am -Dtest=CollectiveFaultTest -Dtorchfeed.faults=all
  * }</pre>
  */
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
