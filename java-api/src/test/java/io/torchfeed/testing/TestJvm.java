@@ -31,7 +31,8 @@ public final class TestJvm implements AutoCloseable {
   private static final String FOLDERS = "java.library.path";
 
   /** Written by archive-classes; a JVM of another version loads the jars instead. */
-  static final Path ARCHIVE = Path.of("target", "presets.jsa").toAbsolutePath();
+  public static final Path ARCHIVE =
+      Path.of(System.getProperty("torchfeed.test.archive", "target/presets.jsa")).toAbsolutePath();
 
   /**
    * Options of a JVM that lives for seconds, with the class path of this one: they halve the time
@@ -40,6 +41,7 @@ public final class TestJvm implements AutoCloseable {
   public static final List<String> SHORT_LIVED = shortLived();
 
   private static final long PATIENCE_SECONDS = 120;
+  private static final String LAST = "\uffff";
 
   private final Process process;
   private final Path output;
@@ -69,11 +71,15 @@ public final class TestJvm implements AutoCloseable {
     return List.copyOf(options);
   }
 
-  /** An archive of classes serves class paths that begin with its own. */
+  /** An archive of classes serves class paths that begin with its own, which is sorted. */
   private static String presetsFirst(String classPath) {
     return Stream.of(classPath.split(File.pathSeparator, -1))
-        .sorted(Comparator.comparing(part -> !part.contains("/org/bytedeco/"))) // else as it was
+        .sorted(Comparator.comparing(part -> isArchived(part) ? part : LAST)) // else as it was
         .collect(Collectors.joining(File.pathSeparator));
+  }
+
+  private static boolean isArchived(String part) {
+    return part.contains("/org/bytedeco/") && !part.contains("/cuda/");
   }
 
   /**
@@ -96,12 +102,17 @@ public final class TestJvm implements AutoCloseable {
   public static TestJvm start(
       Path folder, Map<String, String> variables, List<String> options, String... command)
       throws IOException {
+    return launch(folder, variables, command(options, command));
+  }
+
+  /** Returns the command of a JVM with the options of {@link #SHORT_LIVED}, and more options. */
+  public static List<String> command(List<String> options, String... program) {
     List<String> all = new ArrayList<>();
     all.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     all.addAll(SHORT_LIVED);
     all.addAll(options);
-    all.addAll(List.of(command));
-    return launch(folder, variables, all);
+    all.addAll(List.of(program));
+    return all;
   }
 
   public static TestJvm launch(Path folder, Map<String, String> variables, List<String> command)
