@@ -15,7 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** The program of the ranks of {@link ExchangeTest}; the first argument selects the part. */
+/** The ranks of {@link ExchangeTest}; of the program, the first argument selects the part. */
 public final class ExchangeRank {
   static final int LOST = 3;
   private static final int ROUNDS = 4;
@@ -26,12 +26,7 @@ public final class ExchangeRank {
     Duration timeout = Duration.ofMillis(Long.getLong("timeout", 60_000));
     try (ProcessGroup group = ProcessGroup.join(GroupOptions.ofTimeout(timeout))) {
       switch (args[0]) {
-        case "messages and edges" -> {
-          messages(group);
-          edges(group, args[1]);
-        }
         case "dies" -> dies(group, args[1]);
-        case "malformed" -> malformed(group, args[1]);
         case "endless" -> endless(group);
         default -> throw new IllegalArgumentException(args[0]);
       }
@@ -49,7 +44,7 @@ public final class ExchangeRank {
     return message;
   }
 
-  private static void messages(ProcessGroup group) {
+  static void messages(ProcessGroup group) {
     for (int round = 0; round < ROUNDS; round++) {
       byte[][] sent = new byte[group.size()][];
       for (int to = 0; to < sent.length; to++) {
@@ -84,7 +79,7 @@ public final class ExchangeRank {
     throw new AssertionError("did not throw for " + messages.length + " messages");
   }
 
-  private static void edges(ProcessGroup group, String file) {
+  static void edges(ProcessGroup group, String file) {
     TextPartition plan =
         TextPartition.plan(List.of(file), group.size(), LinePattern.EDGES_BY_BLOCK.blocksPerRank());
     EdgeLoader loader =
@@ -127,7 +122,7 @@ public final class ExchangeRank {
   }
 
   /** A line of rank 1 breaks a rule: rank 1 reports the rule, the others report rank 1. */
-  private static void malformed(ProcessGroup group, String file) {
+  static void malformed(ProcessGroup group, String file) {
     EdgeLoader loader = loader(group, file, LineParser.separatedBy(","));
     try {
       loader.load(group.rank(), group::allToAll);

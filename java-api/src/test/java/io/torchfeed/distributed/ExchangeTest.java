@@ -4,6 +4,7 @@ package io.torchfeed.distributed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.internal.ReservedPort;
+import io.torchfeed.testing.RankThreads;
 import io.torchfeed.testing.TestJvm;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,7 +20,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests of messages between real ranks, each a JVM running a part of {@link ExchangeRank}. */
+/**
+ * Tests of messages between real ranks, each of which runs a part of {@link ExchangeRank}: a JVM
+ * where the test is about the end of a process, else a thread.
+ */
 class ExchangeTest {
   private static final int EDGES = 40_000;
 
@@ -39,12 +43,19 @@ class ExchangeTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4})
   void everyMessageArrivesIntactAndTheEdgesAreThoseOfThreads(int ranks) throws Exception {
-    run(ranks, 0, List.of(), "messages and edges", edges("").toString());
+    String file = edges("").toString();
+    RankThreads.run(
+        ranks,
+        group -> {
+          ExchangeRank.messages(group);
+          ExchangeRank.edges(group, file);
+        });
   }
 
   @Test
   void aMalformedLineFailsAllRanksAndIsQuoted() throws Exception {
-    run(3, 0, List.of(), "malformed", edges("here,3").toString());
+    String file = edges("here,3").toString();
+    RankThreads.run(3, group -> ExchangeRank.malformed(group, file));
   }
 
   @ParameterizedTest
@@ -96,18 +107,6 @@ class ExchangeTest {
       text.append(random.nextGaussian()).append('\n');
     }
     return Files.writeString(folder.resolve("edges.csv"), text);
-  }
-
-  private void run(int ranks, int exitCode, List<String> options, String... command)
-      throws Exception {
-    List<TestJvm> jvms = start(ranks, options, command);
-    try {
-      for (TestJvm jvm : jvms) {
-        assertThat(jvm.exitCode()).as("%s", jvm.output()).isEqualTo(exitCode);
-      }
-    } finally {
-      jvms.forEach(TestJvm::close);
-    }
   }
 
   private List<TestJvm> start(int ranks, List<String> options, String... command)

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.memory.DType;
+import io.torchfeed.testing.TestJvm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -46,15 +47,7 @@ class FileNamesTest {
     FileNames.make(folder);
     List<String> expected = FileNames.report(folder);
     ProcessBuilder builder =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED", // or JDK 24 and later print a warning
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path"),
-                FileNames.class.getName(),
-                folder.toString())
+        new ProcessBuilder(TestJvm.command(List.of(), FileNames.class.getName(), folder.toString()))
             .redirectErrorStream(true);
     builder.environment().keySet().removeIf(name -> name.startsWith("LC_") || name.equals("LANG"));
     builder.environment().putAll(Map.of("LC_ALL", locale));
