@@ -54,6 +54,7 @@ public final class TestSpark {
             .config("spark.ui.enabled", "false")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.hadoop.fs.file.impl", PlainFileSystem.class.getName())
             .config("spark.local.dir", folder.resolve("local").toString())
             .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toString())
             // an executor of local-cluster needs these without an installation of Spark
