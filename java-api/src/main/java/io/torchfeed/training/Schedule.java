@@ -18,9 +18,9 @@ import java.util.Arrays;
  * that resumes, or goes back a step because a rank was lost, has the right rate. {@link Plateau} is
  * the exception.
  *
- * <p>The factors are those of PyTorch's schedulers up to the rounding of doubles, which adds up
- * there because each rate is computed from the one before. Schedules that are made here are
- * immutable and thread-safe. Source: torch 2.10.0, {@code torch.optim.lr_scheduler}.
+ * <p>The factors equal PyTorch's up to the rounding of doubles, which adds up there because each
+ * rate is computed from the one before. Schedules that are made here are immutable and thread-safe.
+ * Source: torch 2.10.0, {@code torch.optim.lr_scheduler}.
  */
 @FunctionalInterface
 public interface Schedule {
@@ -138,8 +138,8 @@ public interface Schedule {
   }
 
   /**
-   * Returns a schedule that falls from 1 to 0 by a power of what is left, and stays there; as
-   * {@code PolynomialLR}.
+   * Returns a schedule that falls from 1 to 0 by a power of the rest, and stays there; as {@code
+   * PolynomialLR}.
    *
    * @param steps at least 1
    * @param power above 0; 1 is a straight line

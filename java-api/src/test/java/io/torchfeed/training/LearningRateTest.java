@@ -12,7 +12,7 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 
-/** Tests what a learning rate takes and refuses; the golden test has its values. */
+/** Tests the arguments of a learning rate; the golden test has its values. */
 class LearningRateTest {
   @Test
   void itFollowsEpochsAndTheNumberOfRanks() {
