@@ -4,10 +4,13 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.DistributedIndex.Chunked;
+import io.torchfeed.checkpoint.PickledObjects.UnpicklingException;
 import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -15,6 +18,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
@@ -23,7 +27,8 @@ import org.bytedeco.pytorch.Tensor;
 
 /**
  * The tensors of a model in several files with an index, as Hugging Face's libraries save large
- * ones: {@code model.safetensors.index.json} or {@code pytorch_model.bin.index.json} beside them.
+ * ones: {@code model.safetensors.index.json} or {@code pytorch_model.bin.index.json} beside them;
+ * or in a folder of {@code torch.distributed.checkpoint}, whose index is {@code .metadata}.
  *
  * <pre>{@code
  * Path index = root.resolve("model.safetensors.index.json");
@@ -33,8 +38,14 @@ import org.bytedeco.pytorch.Tensor;
  * }</pre>
  *
  * <p>Files whose names end in {@code .safetensors} are opened as {@link SafetensorsFile}, others as
- * {@link TorchFile}. Checkpoints of several ranks have such indices, too. Not thread-safe. {@code
- * close} has no effect the second time.
+ * {@link TorchFile}. Checkpoints of several ranks have such indices, too.
+ *
+ * <p>In a folder of {@code torch.distributed.checkpoint}, a name is the keys that lead to the
+ * tensor, with a point between two, such as {@code model.fc.weight}. A tensor that several ranks
+ * saved comes as a whole, whatever their number. Numbers and texts, whose files hold pickles of
+ * their own, are left out.
+ *
+ * <p>Not thread-safe. {@code close} has no effect the second time.
  */
 public final class IndexedTensors implements AutoCloseable {
   private static final int MAX_INDEX_BYTES = 1 << 26;
@@ -62,11 +73,16 @@ public final class IndexedTensors implements AutoCloseable {
    */
   public static IndexedTensors open(Path path) {
     requireNonNull(path, "path");
+    byte[] bytes = bytes(path);
+    if (LegacyTorch.isPickle(bytes)) {
+      return ofDistributed(path, bytes);
+    }
     IndexedTensors opened;
     try {
+      String text = new String(bytes, StandardCharsets.UTF_8);
       opened =
           new IndexedTensors(
-              path, JsonObject.parse("list of files", text(path)).object("weight_map").texts());
+              path, JsonObject.parse("list of files", text).object("weight_map").texts());
     } catch (IllegalArgumentException e) {
       throw new CheckpointException(path, Problem.DAMAGED, String.valueOf(e.getMessage()), e);
     }
@@ -79,7 +95,24 @@ public final class IndexedTensors implements AutoCloseable {
     }
   }
 
-  private static String text(Path path) {
+  private static IndexedTensors ofDistributed(Path path, byte[] pickle) {
+    Map<String, Chunked> tensors;
+    try {
+      tensors = DistributedIndex.read(ByteBuffer.wrap(pickle));
+    } catch (UnpicklingException e) {
+      throw new CheckpointException(path, Problem.DAMAGED, String.valueOf(e.getMessage()), e);
+    }
+    String index = String.valueOf(path.getFileName());
+    Map<String, String> places = new LinkedHashMap<>();
+    tensors.keySet().forEach(name -> places.put(name, index));
+    IndexedTensors opened = new IndexedTensors(path, places);
+    DistributedTensors put = new DistributedTensors(path, tensors, opened::beside);
+    put.requireFiles();
+    opened.shards.put(index, new Shard(put.names(), put::read, put::close));
+    return opened;
+  }
+
+  private static byte[] bytes(Path path) {
     try (FileChannel channel = SavedBytes.open(path)) {
       if (channel.size() > MAX_INDEX_BYTES) {
         throw new CheckpointException(
@@ -88,11 +121,12 @@ public final class IndexedTensors implements AutoCloseable {
             "an index must have at most %d bytes, got %d"
                 .formatted(MAX_INDEX_BYTES, channel.size()));
       }
-      String content = FileContent.of(SavedBytes.begin(channel));
-      if (content != null && !content.startsWith("a JSON")) {
+      byte[] begin = SavedBytes.begin(channel);
+      String content = FileContent.of(begin);
+      if (content != null && !content.startsWith("a JSON") && !LegacyTorch.isPickle(begin)) {
         throw new CheckpointException(path, Problem.DAMAGED, "it is no index, but " + content);
       }
-      return new String(Channels.newInputStream(channel).readAllBytes(), StandardCharsets.UTF_8);
+      return Channels.newInputStream(channel).readAllBytes();
     } catch (IOException e) {
       throw CheckpointException.unreadable(path, e);
     }
@@ -108,16 +142,15 @@ public final class IndexedTensors implements AutoCloseable {
     }
   }
 
-  private Shard open(String file) {
+  private Path beside(String file) {
     if (file.isEmpty() || file.startsWith(".") || file.contains("/") || file.contains("\\")) {
       throw new CheckpointException(
           path,
           Problem.DAMAGED,
           "it must name files beside it, got \"%s\"".formatted(Quotes.shortened(file)));
     }
-    Path beside;
     try {
-      beside = path.resolveSibling(file);
+      return path.resolveSibling(file);
     } catch (InvalidPathException e) {
       throw new CheckpointException(
           path,
@@ -126,6 +159,10 @@ public final class IndexedTensors implements AutoCloseable {
               .formatted(Quotes.printable(Quotes.shortened(file))),
           e);
     }
+  }
+
+  private Shard open(String file) {
+    Path beside = beside(file);
     if (file.endsWith(SAFETENSORS)) {
       SafetensorsFile opened = SafetensorsFile.open(beside);
       return new Shard(opened.names(), opened::read, opened::close);

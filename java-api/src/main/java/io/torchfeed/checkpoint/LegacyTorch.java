@@ -4,9 +4,9 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.PickledObjects.EndException;
+import io.torchfeed.checkpoint.PickledObjects.UnpicklingException;
 import io.torchfeed.checkpoint.PickledTensor.PickledStorage;
-import io.torchfeed.checkpoint.Unpickler.EndException;
-import io.torchfeed.checkpoint.Unpickler.UnpicklingException;
 import io.torchfeed.internal.Quotes;
 import java.io.IOException;
 import java.io.InputStream;

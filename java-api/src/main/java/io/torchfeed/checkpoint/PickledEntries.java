@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
-import io.torchfeed.checkpoint.Unpickler.Global;
-import io.torchfeed.checkpoint.Unpickler.UnpicklingException;
+import io.torchfeed.checkpoint.PickledObjects.Global;
+import io.torchfeed.checkpoint.PickledObjects.UnpicklingException;
 import io.torchfeed.internal.Quotes;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -3,22 +3,17 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
-import io.torchfeed.checkpoint.Unpickler.UnpicklingException;
+import io.torchfeed.checkpoint.PickledObjects.UnpicklingException;
 import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
-import java.io.EOFException;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
-import java.util.zip.CRC32;
 import java.util.zip.ZipException;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
@@ -58,7 +53,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TorchFile implements AutoCloseable {
   private static final int MIN_LIMIT = 1 << 16;
-  private static final int PIECE = 1 << 16;
 
   private final Path path;
   private final TorchStorages storages;
@@ -88,16 +82,13 @@ public final class TorchFile implements AutoCloseable {
       int limit = Math.max(MIN_LIMIT, 4 * storages.pickleBytes());
       PickledEntries entries = PickledEntries.of(storages.root(), limit);
       for (Map.Entry<String, PickledTensor> entry : entries.tensors().entrySet()) {
-        requireElements(entry.getKey(), entry.getValue(), storages);
+        storages.requireElements(entry.getKey(), entry.getValue());
       }
       return new TorchFile(path, storages, entries);
     } catch (ZipException | UnpicklingException e) {
       throw closing(storages, damaged(path, String.valueOf(e.getMessage()), e));
     } catch (IOException e) {
       throw closing(storages, CheckpointException.unreadable(path, e));
-    } catch (IllegalArgumentException e) { // of ZipFile
-      String detail = "the name of an entry is malformed: " + e.getMessage();
-      throw closing(storages, damaged(path, detail, e));
     } catch (RuntimeException | Error e) {
       closing(storages, e);
       throw e;
@@ -131,30 +122,6 @@ public final class TorchFile implements AutoCloseable {
     ZipException named = new ZipException("it is no file of torch.save, but " + content);
     named.initCause(e);
     return named;
-  }
-
-  /** Checks that the elements of a tensor are in the file. */
-  private static void requireElements(String name, PickledTensor tensor, TorchStorages storages)
-      throws ZipException, UnpicklingException {
-    long bytes = storages.bytes(tensor.storage().key());
-    if (bytes < 0) {
-      throw new UnpicklingException(
-          "the elements of %s are missing".formatted(Quotes.shortened(name)));
-    }
-    try {
-      long end =
-          Math.multiplyExact(
-              Math.addExact(tensor.offset(), tensor.span()), (long) tensor.dtype().bytes());
-      if (end <= bytes) {
-        return;
-      }
-    } catch (ArithmeticException e) {
-      throw new UnpicklingException(
-          "the shape of %s is too large: %s".formatted(Quotes.shortened(name), tensor.sizes()));
-    }
-    throw new UnpicklingException(
-        "%s needs more elements than the %d bytes of its storage have"
-            .formatted(Quotes.shortened(name), bytes));
   }
 
   private static CheckpointException damaged(Path path, String detail, Exception cause) {
@@ -212,10 +179,8 @@ public final class TorchFile implements AutoCloseable {
     if (isClosed) {
       throw new IllegalStateException("the file is closed");
     }
-    try (Tensor elements = TensorBytes.empty(tensor.dtype(), tensor.span())) {
-      fill(elements, tensor);
-      return NativeHandle.outsideOfScopes(
-          () -> elements.as_strided(tensor.sizeArray(), tensor.strideArray()));
+    try {
+      return storages.read(tensor);
     } catch (ZipException e) {
       throw damaged(path, String.valueOf(e.getMessage()), e);
     } catch (IOException e) {
@@ -250,33 +215,6 @@ public final class TorchFile implements AutoCloseable {
    */
   public IncompatibleKeys copyMatchingTo(String prefix, Module module) {
     return ModuleCopy.of(names(), this::read, prefix).matchingTo(module);
-  }
-
-  private void fill(Tensor elements, PickledTensor tensor) throws IOException {
-    String storage = tensor.storage().key();
-    long from = tensor.offset() * tensor.dtype().bytes();
-    CRC32 checksum = new CRC32();
-    byte[] piece = new byte[PIECE];
-    try (PointerScope scope = new PointerScope();
-        InputStream in = storages.open(storage)) {
-      in.skipNBytes(from);
-      TensorBytes.forEach(elements, bytes -> fill(bytes, in, piece, checksum));
-    }
-    if (from == 0 && elements.nbytes() == storages.bytes(storage)) {
-      storages.requireWhole(storage, checksum);
-    }
-  }
-
-  private static void fill(ByteBuffer bytes, InputStream in, byte[] piece, CRC32 checksum)
-      throws IOException {
-    while (bytes.hasRemaining()) {
-      int count = in.read(piece, 0, Math.min(piece.length, bytes.remaining()));
-      if (count < 0) {
-        throw new EOFException("the file became shorter");
-      }
-      checksum.update(piece, 0, count);
-      bytes.put(piece, 0, count);
-    }
   }
 
   /**

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.checkpoint.PickledObjects.EndException;
+import io.torchfeed.checkpoint.PickledObjects.Global;
+import io.torchfeed.checkpoint.PickledObjects.Instance;
+import io.torchfeed.checkpoint.PickledObjects.UnpicklingException;
 import io.torchfeed.checkpoint.PickledTensor.PickledStorage;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.memory.DType;
@@ -34,33 +38,18 @@ final class Unpickler {
   /** Python's {@code None}. */
   static final Object NONE = new Object();
 
-  /** A violation of the format, or an object that is not supported. */
-  static class UnpicklingException extends Exception {
-    private static final long serialVersionUID = 1L;
-
-    UnpicklingException(String message) {
-      super(message);
-    }
-  }
-
-  /** An end of the bytes within the pickle. */
-  static final class EndException extends UnpicklingException {
-    private static final long serialVersionUID = 1L;
-
-    EndException() {
-      super("the pickle ends too early");
-    }
-  }
-
   private final ByteBuffer in;
   private final Map<String, PickledStorage> storages;
+  private final boolean withInstances;
   private final List<Object> stack = new ArrayList<>();
   private final Deque<Integer> marks = new ArrayDeque<>();
   private final Map<Integer, Object> memo = new HashMap<>();
 
-  private Unpickler(ByteBuffer pickle, Map<String, PickledStorage> storages) {
+  private Unpickler(
+      ByteBuffer pickle, Map<String, PickledStorage> storages, boolean withInstances) {
     in = pickle.order(ByteOrder.LITTLE_ENDIAN);
     this.storages = storages;
+    this.withInstances = withInstances;
   }
 
   /**
@@ -73,14 +62,26 @@ final class Unpickler {
    */
   static Object read(ByteBuffer pickle, Map<String, PickledStorage> storages)
       throws UnpicklingException {
-    Unpickler unpickler = new Unpickler(pickle, storages);
+    return new Unpickler(pickle, storages, false).read();
+  }
+
+  /**
+   * Reads a pickle without storages, with an {@link Instance} for each object of an unknown class.
+   *
+   * @param pickle as in {@link #read}
+   */
+  static Object readInstances(ByteBuffer pickle) throws UnpicklingException {
+    return new Unpickler(pickle, new HashMap<>(), true).read();
+  }
+
+  private Object read() throws UnpicklingException {
     try {
       while (true) {
-        int opcode = Byte.toUnsignedInt(unpickler.in.get());
+        int opcode = Byte.toUnsignedInt(in.get());
         if (opcode == '.') {
-          return unpickler.pop();
+          return pop();
         }
-        unpickler.perform(opcode);
+        perform(opcode);
       }
     } catch (BufferUnderflowException e) {
       throw new EndException();
@@ -128,21 +129,23 @@ final class Unpickler {
       }
       case 'R', 0x81 -> {
         List<Object> call = popMany(2);
-        stack.add(result(global(call.get(0)), list(call.get(1))));
+        stack.add(result(PickledObjects.global(call.get(0)), PickledObjects.list(call.get(1))));
       }
-      case 'b' -> {
-        pop(); // attributes of an OrderedDict, not of use here
-        requireMap(top());
-      }
-      case 'Q' -> stack.add(persistent(list(pop())));
+      case 'b' -> build(pop());
+      case 'Q' -> stack.add(persistent(PickledObjects.list(pop())));
       default ->
           throw new UnpicklingException(
               "the pickle has the opcode 0x%02x, which is not supported".formatted(opcode));
     }
   }
 
-  /** The name of a function, class or constant of Python. */
-  record Global(String name) {}
+  private void build(Object state) throws UnpicklingException {
+    if (top() instanceof Instance instance) {
+      instance.setState(state);
+    } else {
+      PickledObjects.requireMap(top()); // attributes of an OrderedDict are not of use here
+    }
+  }
 
   private Object top() throws UnpicklingException {
     if (stack.isEmpty()) {
@@ -178,25 +181,11 @@ final class Unpickler {
   }
 
   private void append(List<Object> items) throws UnpicklingException {
-    list(top()).addAll(items);
+    PickledObjects.list(top()).addAll(items);
   }
 
   private void put(List<Object> items) throws UnpicklingException {
-    put(requireMap(top()), items);
-  }
-
-  private static void put(Map<Object, Object> map, List<Object> items) throws UnpicklingException {
-    if (items.size() % 2 != 0) {
-      throw new UnpicklingException("the pickle has a key without a value");
-    }
-    for (int i = 0; i < items.size(); i += 2) {
-      Object key = items.get(i);
-      if (!(key instanceof String || key instanceof Long || key instanceof Boolean)) {
-        throw new UnpicklingException(
-            "a key of a dictionary must be a text or a whole number; save it with str(key)");
-      }
-      map.put(key, items.get(i + 1));
-    }
+    PickledObjects.put(PickledObjects.requireMap(top()), items);
   }
 
   private Object remembered(int index) throws UnpicklingException {
@@ -245,124 +234,24 @@ final class Unpickler {
     return line;
   }
 
-  private static Global global(Object object) throws UnpicklingException {
-    if (object instanceof Global global) {
-      return global;
+  private Object result(Global function, List<Object> arguments) throws UnpicklingException {
+    @Nullable Object result = PickledObjects.result(function.name(), arguments);
+    if (result != null) {
+      return result;
     }
-    throw new UnpicklingException("the pickle calls an object that is no name");
-  }
-
-  @SuppressWarnings("unchecked")
-  private static List<Object> list(Object object) throws UnpicklingException {
-    if (object instanceof List<?>) {
-      return (List<Object>) object;
-    }
-    throw new UnpicklingException("the pickle has another object in the place of a list");
-  }
-
-  @SuppressWarnings("unchecked")
-  private static Map<Object, Object> requireMap(Object object) throws UnpicklingException {
-    if (object instanceof Map<?, ?>) {
-      return (Map<Object, Object>) object;
+    if (withInstances) {
+      return new Instance(function.name());
     }
     throw new UnpicklingException(
-        object instanceof PickledTensor
-            ? "it has a tensor with attributes, which are not supported"
-            : "the pickle has another object in the place of a dictionary");
-  }
-
-  private static Object result(Global function, List<Object> arguments) throws UnpicklingException {
-    switch (function.name()) {
-      case "collections.OrderedDict" -> {
-        Map<Object, Object> map = new LinkedHashMap<>();
-        for (Object pair : arguments.isEmpty() ? arguments : list(arguments.get(0))) { // Python 2
-          put(map, list(pair));
-        }
-        return map;
-      }
-      case "torch._utils._rebuild_tensor", "torch._utils._rebuild_tensor_v2" -> {
-        return tensor(arguments, null, 6);
-      }
-      case "torch._utils._rebuild_tensor_v3" -> {
-        return tensor(arguments, dtype(argument(arguments, 6)), 7);
-      }
-      case "torch._utils._rebuild_parameter" -> {
-        if (argument(arguments, 0) instanceof PickledTensor tensor) {
-          return tensor;
-        }
-      }
-      case "torch.Size", "__builtin__.set", "builtins.set" -> {
-        return list(argument(arguments, 0));
-      }
-      case "torch.device" -> {
-        return argument(arguments, 0);
-      }
-      default ->
-          throw new UnpicklingException(
-              "it has an object of %s; save tensors, dictionaries, lists, numbers and texts alone,"
-                      .formatted(Quotes.shortened(function.name()))
-                  + " for example model.state_dict()");
-    }
-    throw new UnpicklingException(
-        "torch.save does not write these arguments of %s".formatted(function.name()));
-  }
-
-  private static Object argument(List<Object> arguments, int index) throws UnpicklingException {
-    if (index >= arguments.size()) {
-      throw new UnpicklingException("the pickle calls a function with too few arguments");
-    }
-    return arguments.get(index);
-  }
-
-  private static PickledTensor tensor(
-      List<Object> arguments, @Nullable DType dtype, int metadataIndex) throws UnpicklingException {
-    if (!(argument(arguments, 0) instanceof PickledStorage storage)) {
-      throw new UnpicklingException("the pickle has a tensor without a storage");
-    }
-    if (metadataIndex < arguments.size() && !requireMap(arguments.get(metadataIndex)).isEmpty()) {
-      throw new UnpicklingException(
-          "it has a conjugate or negative view; save tensor.resolve_conj().resolve_neg()");
-    }
-    long offset = number(number(argument(arguments, 1)) + storage.offset()); // may overflow
-    List<Long> sizes = numbers(list(argument(arguments, 2)));
-    List<Long> strides = numbers(list(argument(arguments, 3)));
-    if (sizes.size() != strides.size()) {
-      throw new UnpicklingException(
-          "a tensor has %d sizes and %d strides".formatted(sizes.size(), strides.size()));
-    }
-    return new PickledTensor(
-        storage, dtype == null ? storage.dtype() : dtype, offset, sizes, strides);
-  }
-
-  private static long number(Object object) throws UnpicklingException {
-    if (object instanceof Long number && number >= 0) {
-      return number;
-    }
-    throw new UnpicklingException("a tensor's offset, size or stride is no number of at least 0");
-  }
-
-  private static List<Long> numbers(List<Object> objects) throws UnpicklingException {
-    List<Long> numbers = new ArrayList<>();
-    for (Object object : objects) {
-      numbers.add(number(object));
-    }
-    return List.copyOf(numbers);
-  }
-
-  private static DType dtype(Object object) throws UnpicklingException {
-    @Nullable DType dtype = TorchDTypes.ofGlobal(global(object).name());
-    if (dtype == null) {
-      throw new UnpicklingException(
-          "it has a tensor of %s, which is not supported"
-              .formatted(Quotes.shortened(global(object).name())));
-    }
-    return dtype;
+        "it has an object of %s; save tensors, dictionaries, lists, numbers and texts alone,"
+                .formatted(Quotes.shortened(function.name()))
+            + " for example model.state_dict()");
   }
 
   /** Returns the storage or the class of a persistent identifier of {@code torch.save}. */
   private Object persistent(List<Object> id) throws UnpicklingException {
     if (id.size() == MODULE_ID && id.get(0).equals("module")) {
-      return global(id.get(1)); // with its source, in the legacy format
+      return PickledObjects.global(id.get(1)); // with its source, in the legacy format
     }
     boolean isLegacy = id.size() == LEGACY_STORAGE_ID;
     if (!(isLegacy || id.size() == STORAGE_ID)
@@ -370,7 +259,7 @@ final class Unpickler {
         || !(id.get(2) instanceof String key)) {
       throw new UnpicklingException("the pickle has a storage that torch.save does not write");
     }
-    String type = global(id.get(1)).name();
+    String type = PickledObjects.global(id.get(1)).name();
     @Nullable DType dtype = TorchDTypes.ofStorage(type);
     if (dtype == null) {
       throw new UnpicklingException(
@@ -384,7 +273,10 @@ final class Unpickler {
           "the storage %s has two types".formatted(Quotes.shortened(key)));
     }
     return isLegacy && id.get(VIEW) != NONE
-        ? new PickledStorage(key, dtype, number(argument(list(id.get(VIEW)), 1)))
+        ? new PickledStorage(
+            key,
+            dtype,
+            PickledObjects.number(PickledObjects.argument(PickledObjects.list(id.get(VIEW)), 1)))
         : storage;
   }
 }

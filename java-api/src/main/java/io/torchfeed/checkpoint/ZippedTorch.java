@@ -4,31 +4,35 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
-import io.torchfeed.checkpoint.Unpickler.UnpicklingException;
+import io.torchfeed.checkpoint.PickledObjects.UnpicklingException;
+import io.torchfeed.checkpoint.StoredZip.Entry;
 import io.torchfeed.internal.Quotes;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.zip.CRC32;
-import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
-import java.util.zip.ZipFile;
 import org.jspecify.annotations.Nullable;
 
-/** A file of {@code torch.save} since 1.6: a zip file of a pickle and of storages. */
+/** The format of {@code torch.save} since 1.6: a zip archive of a pickle and of storages. */
 final class ZippedTorch implements TorchStorages {
   private static final String PICKLE = "/data.pkl";
   private static final int MAX_SMALL = 1 << 16;
 
-  private final ZipFile zip;
+  private final FileChannel channel;
+  private final StoredZip zip;
   private final String folder;
   private final Object root;
   private final int pickleBytes;
 
-  private ZippedTorch(ZipFile zip, String folder, byte[] pickle) throws UnpicklingException {
+  private ZippedTorch(FileChannel channel, StoredZip zip, String folder, byte[] pickle)
+      throws UnpicklingException {
+    this.channel = channel;
     this.zip = zip;
     this.folder = folder;
     root = Unpickler.read(ByteBuffer.wrap(pickle), new HashMap<>());
@@ -42,22 +46,50 @@ final class ZippedTorch implements TorchStorages {
    * @throws CheckpointException if it is of another kind
    */
   static ZippedTorch open(Path path) throws IOException, UnpicklingException {
-    ZipFile zip = zip(path);
+    FileChannel channel = SavedBytes.open(path);
     try {
-      return open(path, zip);
+      return open(path, channel, 0, channel.size());
     } catch (IOException | UnpicklingException | RuntimeException | Error e) {
-      try {
-        zip.close();
-      } catch (IOException closing) {
-        e.addSuppressed(closing);
-      }
+      closeAfter(channel, e);
       throw e;
     }
   }
 
-  private static ZipFile zip(Path path) throws IOException {
+  /**
+   * Opens a part of a file and reads its pickle.
+   *
+   * @param start where the part begins in the file, at least 0
+   * @param bytes its number of bytes, at least 0
+   * @throws ZipException if it is malformed, or the file ends before it
+   * @throws CheckpointException if it is of another kind
+   */
+  static ZippedTorch open(Path path, long start, long bytes)
+      throws IOException, UnpicklingException {
+    FileChannel channel = SavedBytes.open(path);
     try {
-      return new ZipFile(path.toFile());
+      if (start > channel.size() || bytes > channel.size() - start) {
+        throw new ZipException(
+            "it ends after %d bytes, but the archive at %d needs %d more"
+                .formatted(channel.size(), start, bytes));
+      }
+      return open(path, channel, start, bytes);
+    } catch (IOException | UnpicklingException | RuntimeException | Error e) {
+      closeAfter(channel, e);
+      throw e;
+    }
+  }
+
+  private static void closeAfter(FileChannel channel, Throwable thrown) {
+    try {
+      channel.close();
+    } catch (IOException closing) {
+      thrown.addSuppressed(closing);
+    }
+  }
+
+  private static StoredZip zip(FileChannel channel, long start, long bytes) throws IOException {
+    try {
+      return new StoredZip(channel, start, bytes);
     } catch (ZipException e) {
       ZipException malformed =
           new ZipException(
@@ -67,61 +99,48 @@ final class ZippedTorch implements TorchStorages {
     }
   }
 
-  private static ZippedTorch open(Path path, ZipFile zip) throws IOException, UnpicklingException {
-    ZipEntry pickle =
-        zip.stream()
-            .filter(entry -> entry.getName().endsWith(PICKLE))
+  private static ZippedTorch open(Path path, FileChannel channel, long start, long size)
+      throws IOException, UnpicklingException {
+    StoredZip zip = zip(channel, start, size);
+    Entry pickle =
+        zip.entries().stream()
+            .filter(entry -> entry.name().endsWith(PICKLE))
             .findFirst()
             .orElseThrow(() -> new ZipException("it is a zip archive without an entry data.pkl"));
-    String folder = pickle.getName().substring(0, pickle.getName().length() - PICKLE.length());
-    if (zip.getEntry(folder + "/constants.pkl") != null) {
+    String folder = pickle.name().substring(0, pickle.name().length() - PICKLE.length());
+    if (zip.find(folder + "/constants.pkl") != null) {
       throw new CheckpointException(
           path,
           Problem.MISMATCH,
           "it is a TorchScript archive; load it as one, or save model.state_dict() by torch.save");
     }
-    ZipEntry order = zip.getEntry(folder + "/byteorder");
+    Entry order = zip.find(folder + "/byteorder");
     if (order != null
         && !new String(bytes(zip, order, MAX_SMALL), StandardCharsets.UTF_8).equals("little")) {
       throw new CheckpointException(
           path, Problem.MISMATCH, "it was saved on a machine with another order of bytes");
     }
-    return new ZippedTorch(zip, folder, bytes(zip, pickle, MAX_PICKLE_BYTES));
+    return new ZippedTorch(channel, zip, folder, bytes(zip, pickle, MAX_PICKLE_BYTES));
   }
 
-  private static byte[] bytes(ZipFile zip, ZipEntry entry, int max) throws IOException {
-    requireStored(entry);
-    if (entry.getSize() > max) {
+  private static byte[] bytes(StoredZip zip, Entry entry, int max) throws IOException {
+    if (entry.bytes() > max) {
       throw new ZipException(
           "entry %s must have at most %d bytes, got %d"
-              .formatted(Quotes.shortened(entry.getName()), max, entry.getSize()));
+              .formatted(Quotes.shortened(entry.name()), max, entry.bytes()));
     }
-    try (InputStream in = zip.getInputStream(entry)) {
-      byte[] bytes = in.readNBytes((int) entry.getSize());
-      CRC32 checksum = new CRC32();
-      checksum.update(bytes);
-      requireWhole(entry, bytes.length, checksum);
-      return bytes;
+    byte[] bytes = zip.open(entry).readNBytes((int) entry.bytes());
+    if (bytes.length < entry.bytes()) {
+      throw new EOFException("the file became shorter");
     }
+    CRC32 checksum = new CRC32();
+    checksum.update(bytes);
+    StoredZip.requireWhole(entry, checksum);
+    return bytes;
   }
 
-  private static void requireStored(ZipEntry entry) throws ZipException {
-    if (entry.getMethod() != ZipEntry.STORED || entry.getSize() != entry.getCompressedSize()) {
-      throw new ZipException("entry %s is compressed".formatted(Quotes.shortened(entry.getName())));
-    }
-  }
-
-  /** Checks that an entry was read as a whole; without a checksum, as Python can save it, too. */
-  private static void requireWhole(ZipEntry entry, long bytes, CRC32 checksum) throws ZipException {
-    if (bytes != entry.getSize()
-        || (entry.getCrc() != 0 && entry.getCrc() != checksum.getValue())) {
-      throw new ZipException(
-          "entry %s differs from its checksum".formatted(Quotes.shortened(entry.getName())));
-    }
-  }
-
-  private @Nullable ZipEntry storage(String key) {
-    return zip.getEntry(folder + "/data/" + key);
+  private @Nullable Entry storage(String key) {
+    return zip.find(folder + "/data/" + key);
   }
 
   @Override
@@ -136,27 +155,26 @@ final class ZippedTorch implements TorchStorages {
 
   @Override
   public long bytes(String key) throws ZipException {
-    ZipEntry storage = storage(key);
+    Entry storage = storage(key);
     if (storage == null) {
       return -1;
     }
-    requireStored(storage);
-    return storage.getSize();
+    StoredZip.requireStored(storage);
+    return storage.bytes();
   }
 
   @Override
   public InputStream open(String key) throws IOException {
-    return zip.getInputStream(requireNonNull(storage(key)));
+    return zip.open(requireNonNull(storage(key)));
   }
 
   @Override
   public void requireWhole(String key, CRC32 checksum) throws ZipException {
-    ZipEntry storage = requireNonNull(storage(key));
-    requireWhole(storage, storage.getSize(), checksum);
+    StoredZip.requireWhole(requireNonNull(storage(key)), checksum);
   }
 
   @Override
   public void close() throws IOException {
-    zip.close();
+    channel.close();
   }
 }

@@ -129,6 +129,25 @@ class MutatedFilesTest {
         });
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {".metadata", "__0_0.distcp"})
+  void distributedCheckpoints(String mutated) throws IOException {
+    String golden = "distributed/sharded_2.15.0/";
+    for (String name : new String[] {".metadata", "__0_0.distcp", "__1_0.distcp"}) {
+      Files.write(folder.resolve(name), resource(golden + name));
+    }
+    mutate(
+        folder.resolve(mutated),
+        resource(golden + mutated),
+        () -> {
+          try (IndexedTensors tensors = IndexedTensors.open(folder.resolve(".metadata"))) {
+            for (String name : tensors.names()) {
+              tensors.read(name).close();
+            }
+          }
+        });
+  }
+
   /** The digest file fits the mutated manifest. */
   @Test
   void manifests() throws IOException {

@@ -60,7 +60,7 @@ class TorchFileTest {
     return Files.write(path, golden(name));
   }
 
-  private static String describe(Tensor tensor) throws IOException {
+  static String describe(Tensor tensor) throws IOException {
     ByteArrayOutputStream all = new ByteArrayOutputStream();
     try (Tensor dense = tensor.contiguous()) {
       TensorBytes.forEach(
