@@ -2,9 +2,8 @@
 package io.torchfeed.checkpoint;
 
 import io.torchfeed.Torchfeed;
+import java.io.IOException;
 import java.nio.file.Path;
-import java.util.HexFormat;
-import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
@@ -16,8 +15,9 @@ import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * A training that {@code write} stops and {@code read} continues, with another libtorch if need be;
- * both print the bits that they end with. {@code .ci/check-libtorch} compares them.
+ * A training that {@code write} stops and {@code read} continues, and {@link LinesFiles}, with
+ * another libtorch if need be; both print the bits that they end with. {@code .ci/check-libtorch}
+ * compares them.
  */
 final class LinesProgram {
   private static final int STEPS = 5;
@@ -45,14 +45,8 @@ final class LinesProgram {
     }
   }
 
-  private static String bits(Tensor tensor) {
-    byte[] bytes = new byte[(int) tensor.nbytes()];
-    new BytePointer(tensor.contiguous().data_ptr()).get(bytes);
-    return HexFormat.of().formatHex(bytes);
-  }
-
   private static void requireSame(Tensor written, Tensor read) {
-    if (!bits(written).equals(bits(read))) {
+    if (!LinesFiles.bits(written).equals(LinesFiles.bits(read))) {
       throw new AssertionError("a file of the other line has other bits");
     }
   }
@@ -80,16 +74,23 @@ final class LinesProgram {
     }
   }
 
-  public static void main(String[] arguments) {
+  public static void main(String[] arguments) throws IOException {
     Torchfeed.load();
     LinesProgram program = new LinesProgram();
     Path folder = Path.of(arguments[1]);
+    LinesFiles files = new LinesFiles(folder);
     switch (arguments[0]) {
-      case "write" -> program.write(folder);
-      case "read" -> program.read(folder);
+      case "write" -> {
+        program.write(folder);
+        files.write().forEach(System.out::println);
+      }
+      case "read" -> {
+        program.read(folder);
+        files.read().forEach(System.out::println);
+      }
       default -> throw new IllegalArgumentException(arguments[0]);
     }
     program.train();
-    System.out.println(bits(program.net.weight()));
+    System.out.println(LinesFiles.bits(program.net.weight()));
   }
 }
