@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python ranks of MixedRanksTest: argument 1 names the program, the environment the rank.
 
-Needs torch 2.10 or 2.13. Ends with status 0 if all values are as expected, and 3 if a rank was lost.
+Needs torch 2.10, 2.13 or 2.15. Ends with status 0 if all values are as expected, and 3 if a rank was lost.
 """
 
 import datetime

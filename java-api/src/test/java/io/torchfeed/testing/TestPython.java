@@ -12,10 +12,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Python with PyTorch 2.10 or 2.13, where a machine has it. */
+/** Python with PyTorch 2.10, 2.13 or 2.15, where a machine has it. */
 public final class TestPython {
   private static final String VARIABLE = "TORCHFEED_PEER_PYTHON";
-  private static final boolean IS_THERE = version().matches("(?s)2\\.1[03]\\..*");
+  private static final boolean IS_THERE = version().matches("(?s)2\\.1[035]\\..*");
 
   private TestPython() {}
 
@@ -25,7 +25,7 @@ public final class TestPython {
         IS_THERE,
         () ->
             interpreter()
-                + " has no torch 2.10 or 2.13; set "
+                + " has no torch 2.10, 2.13 or 2.15; set "
                 + VARIABLE
                 + " to an interpreter with the packages of examples/benchmarks/peers/"
                 + "requirements.txt, or run examples/benchmarks/peers/compare once to create one");
