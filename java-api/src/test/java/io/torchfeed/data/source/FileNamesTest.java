@@ -8,7 +8,6 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.testing.TestJvm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -46,17 +45,19 @@ class FileNamesTest {
   void theLocaleMakesNoDifference(String locale) throws Exception {
     FileNames.make(folder);
     List<String> expected = FileNames.report(folder);
-    ProcessBuilder builder =
-        new ProcessBuilder(TestJvm.command(List.of(), FileNames.class.getName(), folder.toString()))
-            .redirectErrorStream(true);
-    builder.environment().keySet().removeIf(name -> name.startsWith("LC_") || name.equals("LANG"));
-    builder.environment().putAll(Map.of("LC_ALL", locale));
-    Process process = builder.start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(process.waitFor()).as(output).isZero();
-    assertThat(output)
-        .startsWith("names " + (locale.equals("C.UTF-8") ? "UTF-8" : "ANSI_X3.4-1968") + "\n");
-    assertThat(output.lines().skip(1)).isEqualTo(expected);
+    try (TestJvm java =
+        TestJvm.start(
+            Files.createDirectory(folder.resolve("output")),
+            Map.of("LC_ALL", locale),
+            List.of(),
+            FileNames.class.getName(),
+            folder.toString())) {
+      assertThat(java.exitCode()).as("%s", java.output()).isZero();
+      List<String> output = java.output();
+      assertThat(output.get(0))
+          .isEqualTo("names " + (locale.equals("C.UTF-8") ? "UTF-8" : "ANSI_X3.4-1968"));
+      assertThat(output.subList(1, output.size())).isEqualTo(expected);
+    }
   }
 
   @Test
