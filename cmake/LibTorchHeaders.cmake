@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds the headers of a version of libtorch. `cmake -DLIBTORCH_VERSION=VERSION -P` of this file prints
-# their folder.
+# their folder; -DLIBTORCH_WHEEL=PLATFORM names the wheel that has them, by pip's name of its platform.
 #
 # They are searched for in this order: TORCHFEED_LIBTORCH, an installed Python torch of the same
 # version, the per-user cache, and a PyTorch wheel downloaded by pip, whose headers are then cached.
@@ -44,7 +44,7 @@ function(torchfeed_headers_of_python version result)
 endfunction()
 
 # The headers are the same in every Linux wheel, and the aarch64 one is the smallest.
-function(torchfeed_download_headers version cache)
+function(torchfeed_download_headers version platform cache)
   find_program(TORCHFEED_PYTHON NAMES python3 python)
   if(NOT TORCHFEED_PYTHON)
     message(
@@ -58,7 +58,7 @@ function(torchfeed_download_headers version cache)
   execute_process(
     COMMAND
       ${TORCHFEED_PYTHON} -m pip download --quiet --disable-pip-version-check --no-deps
-      --only-binary=:all: --platform manylinux_2_28_aarch64 --python-version 3.11
+      --only-binary=:all: --platform ${platform} --python-version 3.11
       "torch==${version}" --dest "${download}"
     RESULT_VARIABLE status
     ERROR_VARIABLE error)
@@ -83,25 +83,32 @@ function(torchfeed_download_headers version cache)
 endfunction()
 
 function(torchfeed_find_headers version result)
+  set(platform manylinux_2_28_aarch64)
+  set(folder_name "libtorch-${version}")
+  if(ARGN)
+    set(platform ${ARGN})
+    string(APPEND folder_name "-${platform}")
+  endif()
   if(TORCHFEED_LIBTORCH)
     torchfeed_libtorch_version("${TORCHFEED_LIBTORCH}/include" found)
-    if(NOT found STREQUAL version)
+    if(found STREQUAL version)
+      set(${result} "${TORCHFEED_LIBTORCH}/include" PARENT_SCOPE)
+      return()
+    elseif(NOT ARGN) # with a wheel, it may be the folder of the build
       message(
         FATAL_ERROR
           "TORCHFEED_LIBTORCH=${TORCHFEED_LIBTORCH} must hold libtorch ${version} under include/, "
           "found '${found}'.")
     endif()
-    set(${result} "${TORCHFEED_LIBTORCH}/include" PARENT_SCOPE)
-    return()
   endif()
   torchfeed_headers_of_python(${version} headers)
   if(NOT headers)
     torchfeed_user_cache(folder)
-    set(cache "${folder}/libtorch-${version}")
+    set(cache "${folder}/${folder_name}")
     file(LOCK "${cache}.lock" GUARD FUNCTION TIMEOUT 900)
     torchfeed_libtorch_version("${cache}/include" found)
     if(NOT found STREQUAL version)
-      torchfeed_download_headers(${version} "${cache}")
+      torchfeed_download_headers(${version} ${platform} "${cache}")
     endif()
     set(headers "${cache}/include")
   endif()
@@ -109,6 +116,6 @@ function(torchfeed_find_headers version result)
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
-  torchfeed_find_headers(${LIBTORCH_VERSION} headers)
+  torchfeed_find_headers(${LIBTORCH_VERSION} headers ${LIBTORCH_WHEEL})
   message(NOTICE "headers: ${headers}")
 endif()
