@@ -107,7 +107,7 @@ public final class CollectiveFault {
       awaitFile(strikeFile);
       String self = Long.toString(ProcessHandle.current().pid());
       System.out.println("strike " + System.nanoTime()); // the clock of all processes of a machine
-      new ProcessBuilder("kill", "-" + name, self).start().waitFor();
+      new ProcessBuilder("sh", "-c", "kill -" + name + " " + self).start().waitFor();
       Thread.sleep(60_000);
     } catch (Exception e) {
       throw new AssertionError(e);

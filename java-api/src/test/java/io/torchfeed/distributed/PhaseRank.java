@@ -107,7 +107,7 @@ public final class PhaseRank {
   private static void signal(String name) {
     try {
       String self = Long.toString(ProcessHandle.current().pid());
-      new ProcessBuilder("kill", "-" + name, self).start().waitFor();
+      new ProcessBuilder("sh", "-c", "kill -" + name + " " + self).start().waitFor();
       Thread.sleep(60_000); // until the signal arrives
     } catch (Exception e) {
       throw new AssertionError(e);

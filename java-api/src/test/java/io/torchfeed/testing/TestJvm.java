@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.torchfeed.bindings.torchfeed;
 import java.io.File;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -139,7 +138,7 @@ public final class TestJvm implements AutoCloseable {
   }
 
   public void signal(String name) throws IOException, InterruptedException {
-    new ProcessBuilder("kill", "-" + name, Long.toString(process.pid())).start().waitFor();
+    new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid()).start().waitFor();
   }
 
   /** Waits until the process has stopped itself. */
@@ -149,9 +148,8 @@ public final class TestJvm implements AutoCloseable {
     while (!state.startsWith("T")) {
       assertThat(System.nanoTime()).as("in time, state %s", state).isLessThan(deadline);
       Thread.sleep(20);
-      Process ps =
-          new ProcessBuilder("ps", "-o", "stat=", "-p", Long.toString(process.pid())).start();
-      state = new String(ps.getInputStream().readAllBytes(), StandardCharsets.US_ASCII).trim();
+      String stat = Files.readString(Path.of("/proc/" + process.pid() + "/stat"));
+      state = stat.substring(stat.lastIndexOf(')') + 2);
     }
   }
 

@@ -139,9 +139,8 @@ public final class ComingRank {
   }
 
   private static void stop() throws IOException, InterruptedException {
-    new ProcessBuilder("kill", "-STOP", Long.toString(ProcessHandle.current().pid()))
-        .start()
-        .waitFor();
+    long self = ProcessHandle.current().pid();
+    new ProcessBuilder("sh", "-c", "kill -STOP " + self).start().waitFor();
   }
 
   /** Writes a file as a whole. */

@@ -105,8 +105,8 @@ abstract class ElasticLaunchFixture {
   }
 
   static void signal(String signal, long pid) throws IOException, InterruptedException {
-    assertThat(new ProcessBuilder("kill", "-" + signal, Long.toString(pid)).start().waitFor())
-        .isZero();
+    String command = "kill -" + signal + " " + pid;
+    assertThat(new ProcessBuilder("sh", "-c", command).start().waitFor()).isZero();
   }
 
   void complete() throws IOException {

@@ -127,8 +127,8 @@ final class RankHandle {
   /** Sends a signal that does not kill. */
   void signal(String signal) throws InterruptedException {
     try {
-      int status =
-          new ProcessBuilder("kill", "-" + signal, String.valueOf(process.pid())).start().waitFor();
+      String command = "kill -" + signal + " " + process.pid();
+      int status = new ProcessBuilder("sh", "-c", command).start().waitFor();
       if (status != 0) {
         throw new IllegalStateException("kill -" + signal + " failed for " + name);
       }
