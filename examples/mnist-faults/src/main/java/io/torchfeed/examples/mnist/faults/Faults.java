@@ -121,7 +121,7 @@ final class Faults implements Callable<Integer> {
     if (Files.exists(folder.resolve(Campaign.FIRST_JOB))) {
       throw CommandException.wrongUse("--out " + folder + " has the files of another campaign");
     }
-    Path files = MnistFolder.ofUser(System.err::println).locate(data);
+    Path files = MnistFolder.ofUser(System.err::println).whole().locate(data);
     OutputFolder.create(folder);
     boolean isWhole = !isShort && only == null;
     double bar = isWhole ? 0.985 : 0.9;

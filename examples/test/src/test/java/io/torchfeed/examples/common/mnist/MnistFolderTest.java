@@ -38,7 +38,7 @@ class MnistFolderTest {
   @Test
   void aMissingFileInTheGivenFolderIsNamed() {
     assertThatExceptionOfType(CommandException.class)
-        .isThrownBy(() -> new MnistFolder(folder, List.of(), note -> {}).locate(folder))
+        .isThrownBy(() -> new MnistFolder(folder, List.of(), null, note -> {}).locate(folder))
         .withMessageContaining("has no file train-images-idx3-ubyte");
   }
 
@@ -48,7 +48,7 @@ class MnistFolderTest {
       Files.writeString(file.in(folder), "");
     }
     assertThatExceptionOfType(CommandException.class)
-        .isThrownBy(() -> new MnistFolder(folder, List.of(), note -> {}).locate(folder))
+        .isThrownBy(() -> new MnistFolder(folder, List.of(), null, note -> {}).locate(folder))
         .withMessageContaining("train-images-idx3-ubyte")
         // the MD5 of nothing, RFC 1321
         .withMessageContaining("d41d8cd98f00b204e9800998ecf8427e")
@@ -63,7 +63,7 @@ class MnistFolderTest {
     assertThatExceptionOfType(CommandException.class)
         .isThrownBy(
             () ->
-                new MnistFolder(folder.resolve("c"), List.of(first, second), notes::add)
+                new MnistFolder(folder.resolve("c"), List.of(first, second), null, notes::add)
                     .locate(null))
         .withMessageContaining("first: no network")
         .withMessageContaining("second: not installed")
@@ -72,11 +72,69 @@ class MnistFolderTest {
   }
 
   @Test
+  void aPartIsTakenOnlyAfterEverySourceOfTheWhole() {
+    List<String> notes = new ArrayList<>();
+    MnistPart part = part();
+    MnistFolder finder =
+        new MnistFolder(
+            folder.resolve("c"),
+            List.of(source("first", "no network"), source("second", "not installed")),
+            part,
+            notes::add);
+    assertThat(finder.locate(null)).isEqualTo(part.folder());
+    assertThat(notes)
+        .satisfiesExactly(
+            line -> assertThat(line).startsWith("Fetching MNIST from first into"),
+            line -> assertThat(line).isEqualTo("  not available: no network"),
+            line -> assertThat(line).startsWith("Fetching MNIST from second into"),
+            line -> assertThat(line).isEqualTo("  not available: not installed"),
+            line -> assertThat(line).startsWith("Fetching MNIST from third into"),
+            line ->
+                assertThat(line)
+                    .isEqualTo(
+                        "Using only 5 of MNIST's 70,000 images, from third, as no source of all of"
+                            + " them could be reached: 3 to train with and 2 to test with. Expect"
+                            + " a test accuracy of 50 %. To try for all of them again, delete "
+                            + part.folder()));
+  }
+
+  @Test
+  void aPartStaysUntilItsFolderIsDeleted() {
+    MnistPart part = part();
+    new MnistFolder(folder.resolve("c"), List.of(), part, note -> {}).locate(null);
+    List<String> notes = new ArrayList<>();
+    MnistFolder again =
+        new MnistFolder(folder.resolve("c"), List.of(source("first", "")), part, notes::add);
+    assertThat(again.locate(null)).isEqualTo(part.folder());
+    assertThat(notes).singleElement().asString().contains("5 of MNIST's 70,000", "taken earlier");
+  }
+
+  @Test
+  void aFinderOfTheWholeTakesNoPart() {
+    MnistFolder finder =
+        new MnistFolder(
+            folder.resolve("c"), List.of(source("first", "no network")), part(), note -> {});
+    assertThatExceptionOfType(CommandException.class)
+        .isThrownBy(() -> finder.whole().locate(null))
+        .withMessageContaining("first: no network")
+        .withMessageNotContaining("third");
+  }
+
+  @Test
+  void aPartThatCannotBeFetchedIsReported() {
+    MnistPart part = new MnistPart(folder.resolve("p"), source("third", "no pip"), 3, 2, "50 %");
+    assertThatExceptionOfType(CommandException.class)
+        .isThrownBy(
+            () -> new MnistFolder(folder.resolve("c"), List.of(), part, note -> {}).locate(null))
+        .withMessageContaining("third: no pip");
+  }
+
+  @Test
   void aCacheThatCannotBeCreatedIsAClearError() throws IOException {
     Path file = Files.writeString(folder.resolve("file"), "");
     assertThatExceptionOfType(CommandException.class)
         .isThrownBy(
-            () -> new MnistFolder(file.resolve("cache"), List.of(), note -> {}).locate(null))
+            () -> new MnistFolder(file.resolve("cache"), List.of(), null, note -> {}).locate(null))
         .withMessageContaining("Cannot create the cache folder")
         .withMessageContaining("XDG_CACHE_HOME");
   }
@@ -119,6 +177,26 @@ class MnistFolderTest {
     tar.writeBytes(header);
     tar.writeBytes(content);
     tar.writeBytes(new byte[-content.length & 511]);
+  }
+
+  /** Returns a part with 3 images to train with and 2 to test with, which its source has. */
+  private MnistPart part() {
+    MnistFolder.Source third =
+        new MnistFolder.Source() {
+          @Override
+          public String name() {
+            return "third";
+          }
+
+          @Override
+          public void bring(Set<MnistFile> missing, Path into) throws IOException {
+            Files.write(MnistFile.TRAIN_IMAGES.in(into), new byte[16 + 3 * 784]);
+            Files.write(MnistFile.TRAIN_LABELS.in(into), new byte[8 + 3]);
+            Files.write(MnistFile.TEST_IMAGES.in(into), new byte[16 + 2 * 784]);
+            Files.write(MnistFile.TEST_LABELS.in(into), new byte[8 + 2]);
+          }
+        };
+    return new MnistPart(folder.resolve("part"), third, 3, 2, "50 %");
   }
 
   private static MnistFolder.Source source(String name, String failure) {
