@@ -4,6 +4,7 @@
 #
 # They are searched for in this order: TORCHFEED_LIBTORCH, an installed Python torch of the same
 # version, the per-user cache, and a PyTorch wheel downloaded by pip, whose headers are then cached.
+include(${CMAKE_CURRENT_LIST_DIR}/UnpackJar.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/UserCache.cmake)
 
 set(TORCHFEED_LIBTORCH "$ENV{TORCHFEED_LIBTORCH}" CACHE PATH "Folder of a libtorch that holds the headers in include/")
@@ -65,18 +66,18 @@ function(torchfeed_download_headers version platform cache)
   file(GLOB wheel "${download}/torch-${version}*.whl")
   if(NOT status EQUAL 0 OR NOT wheel)
     file(REMOVE_RECURSE "${download}")
+    string(STRIP "${error}" error)
+    # without the calls of a traceback and repeated tries; CMake keeps the lines of indented text
+    string(REGEX REPLACE "\n( |[^\n]*Retry.total=[0-3],)[^\n]*" "" details "\n${error}")
+    string(REPLACE "\n" "\n  " details "${details}")
     message(
       FATAL_ERROR
-        "pip could not download torch ${version}, whose headers the build needs:\n${error}\n"
-        "Install pip, make its package index reachable, or set TORCHFEED_LIBTORCH to a libtorch "
-        "${version} folder.")
+        "pip could not download torch ${version}, whose headers the build needs:${details}\n"
+        "Install pip, make its package index reachable and room on the disk, or set TORCHFEED_LIBTORCH "
+        "to a libtorch ${version} folder.")
   endif()
   message(NOTICE "torchfeed: unpacking the headers of libtorch ${version}")
-  file(
-    ARCHIVE_EXTRACT
-    INPUT "${wheel}"
-    DESTINATION "${download}"
-    PATTERNS "torch/include/*")
+  torchfeed_extract("${wheel}" "${download}" "torch/include/*")
   file(REMOVE_RECURSE "${cache}")
   file(RENAME "${download}/torch" "${cache}")
   file(REMOVE_RECURSE "${download}")

@@ -1,4 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+# torchfeed_extract(archive folder pattern): unpacks the entries of a zip file that match the pattern.
+function(torchfeed_extract archive folder pattern)
+  find_program(TORCHFEED_PYTHON NAMES python3 python REQUIRED)
+  execute_process(
+    COMMAND ${TORCHFEED_PYTHON} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/unpack.py "${archive}" "${folder}" "${pattern}"
+    RESULT_VARIABLE status
+    ERROR_VARIABLE error)
+  if(NOT status EQUAL 0)
+    file(REMOVE_RECURSE "${folder}")
+    message(FATAL_ERROR "${error}")
+  endif()
+endfunction()
+
 # torchfeed_unpack(jar folder): unpacks what a platform jar of the JavaCPP presets has for
 # TORCHFEED_PLATFORM, unless that was done before.
 function(torchfeed_unpack jar folder)
@@ -20,6 +33,6 @@ function(torchfeed_unpack jar folder)
   get_filename_component(name "${jar}" NAME)
   message(NOTICE "torchfeed: unpacking the libraries in ${name}")
   file(REMOVE_RECURSE "${folder}")
-  file(ARCHIVE_EXTRACT INPUT "${jar}" DESTINATION "${folder}" PATTERNS "*/${TORCHFEED_PLATFORM}/*")
+  torchfeed_extract("${jar}" "${folder}" "*/${TORCHFEED_PLATFORM}/*")
   file(WRITE "${stamp_file}" "${jar} ${stamp}")
 endfunction()

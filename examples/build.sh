@@ -28,45 +28,9 @@ if [ -n "${JAVA_HOME:-}" ]; then
   java=$JAVA_HOME/bin/java
 fi
 
-# missing LINE...: adds to the message of check_tools.
-missing() {
-  tools="$tools
-  $1"
-}
-
-jdk="a JDK 17 or later, not only its runtime (Debian: openjdk-17-jdk-headless), or set JAVA_HOME to one"
-
-find_java() {
-  if ! has "$java"; then
-    missing "$java: install $jdk"
-    return
-  fi
-  version=$("$java" -XshowSettings:properties -version 2>&1 |
-    sed -n 's/^ *java\.specification\.version = \([0-9]*\).*/\1/p')
-  [ "${version:-0}" -ge 17 ] || missing "$java is version ${version:-unknown}: install $jdk"
-}
-
-find_build_tools() {
-  if has "$java" && ! has "${java}c"; then
-    missing "${java}c: install $jdk"
-  fi
-  has mvn || missing "mvn: install Maven 3.8 or later (Debian: maven)"
-}
-
-find_native_tools() {
-  tools=$tools$(sh "$root/native/check-tools.sh" --list)
-  if has python3 && ! python3 -m pip --version >/dev/null 2>&1; then
-    missing "pip of python3: install it (Debian: python3-pip); it fetches headers"
-  fi
-}
-
-# check_tools FUNCTION...: names everything that the functions do not find in one message.
+# check_tools PART...: see native/check-tools.sh
 check_tools() {
-  tools=
-  for find; do
-    "$find"
-  done
-  [ -z "$tools" ] || need "tools that are needed were not found:$tools"
+  name=$name sh "$root/native/check-tools.sh" "$@" || exit 1
 }
 
 # Succeeds if no source is newer than the last good build and its whole class path exists.
@@ -159,12 +123,12 @@ build() {
   after=$2
   shift 2
   if is_built; then
-    check_tools find_java
+    check_tools java
     return 0
   fi
   case " $* " in
-    *" -Dtorchfeed.native.skip=true "*) check_tools find_java find_build_tools ;;
-    *) check_tools find_java find_build_tools find_native_tools ;;
+    *" -Dtorchfeed.native.skip=true "*) check_tools java jdk ;;
+    *) check_tools java jdk native ;;
   esac
   mkdir -p "$root/target"
   if has flock; then
@@ -183,8 +147,9 @@ build() {
       -Dspotless.check.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true \
       package 2>&1 && : >"$stamp.built"; } | tee "$log" | show_steps >&2
     [ -f "$stamp.built" ] || {
-      tail -n 40 "$log" >&2
-      need "the build failed; its full output is in $log"
+      echo "$name: the build failed, because of:" >&2
+      awk -f "$root/native/first-cause.awk" "$log" >&2
+      need "all that the build printed is in $log"
     }
     rm -f "$stamp.built"
     "$after"

@@ -39,7 +39,9 @@ class FirstBuildTest {
     Path example = Files.createDirectories(root.resolve("examples/image-classifier"));
     Files.writeString(root.resolve("pom.xml"), "");
     copy(Path.of("../build.sh"), root.resolve("examples/build.sh"));
-    copy(Path.of("../../native/check-tools.sh"), root.resolve("native/check-tools.sh"));
+    for (String script : List.of("check-tools.sh", "first-cause.awk")) {
+      copy(Path.of("../../native", script), root.resolve("native").resolve(script));
+    }
     for (String script : List.of("run.sh", "train", "evaluate", "classify", "pack")) {
       copy(Path.of("../image-classifier", script), example.resolve(script));
     }
@@ -157,21 +159,98 @@ class FirstBuildTest {
       Files.delete(tools.resolve(name));
     }
     tool("python3", "exit 1"); // has no pip
-    for (String name : List.of("sh", "dirname", "find", "sed", "sort", "cat", "grep", "tr")) {
+    for (String name : List.of("sh", "dirname", "find", "sed", "sort", "cat", "grep", "tr", "id")) {
       tool(name, "exec " + programOf(name) + " \"$@\"");
     }
     ProcessBuilder train = command("train", "--data=" + data);
     train.environment().put("PATH", tools.toString());
+    train.environment().put("OS_RELEASE", "/dev/null");
     assertThat(train.start().waitFor()).isEqualTo(1);
     assertThat(Files.readAllLines(output()))
         .satisfiesExactly(
-            line -> assertThat(line).isEqualTo("train: tools that are needed were not found:"),
-            line -> assertThat(line).startsWith("  javac: install a JDK 17 or later"),
+            line -> assertThat(line).isEqualTo("train: tools that the build needs are missing:"),
+            line -> assertThat(line).startsWith("  javac: a JDK 17 or later"),
             line -> assertThat(line).startsWith("  mvn: "),
             line -> assertThat(line).startsWith("  cmake: "),
             line -> assertThat(line).startsWith("  ninja: "),
             line -> assertThat(line).startsWith("  c++: "),
-            line -> assertThat(line).startsWith("  pip of python3: "));
+            line -> assertThat(line).startsWith("  python3: "),
+            line -> assertThat(line).isEqualTo("On Debian and Ubuntu this command installs them:"),
+            line ->
+                assertThat(line)
+                    .endsWith(
+                        "apt-get install -y default-jdk-headless maven cmake ninja-build g++"
+                            + " python3-pip"));
+  }
+
+  @Test
+  void toolsThatAreTooOldAreNamedWithTheirOwnWords() throws Exception {
+    tool("java", "echo \"    java.specification.version = 11\" >&2");
+    tool("cmake", "echo 'cmake version 3.18.4'");
+    tool("c++", "echo \"c++: error: unrecognized option '-std=c++20'\" >&2; exit 1");
+    assertThat(run("train", "--data=" + data)).isEqualTo(1);
+    assertThat(output())
+        .content()
+        .contains("  java: is version 11; a JDK 17 or later")
+        .contains("cmake is version 3.18; CMake 3.21 or later")
+        .contains("  c++: compiles no C++20")
+        .contains("    c++: error: unrecognized option '-std=c++20'")
+        .containsPattern("install -y \\S*jdk\\S* g\\+\\+ *\n"); // the package of CMake is no newer
+    assertThat(root.resolve("builds")).doesNotExist();
+  }
+
+  @Test
+  void theReadmeHasTheCommandThatInstallsAllTools() throws Exception {
+    ProcessBuilder command =
+        new ProcessBuilder("sh", "../../native/check-tools.sh", "--command")
+            .redirectErrorStream(true)
+            .redirectOutput(output().toFile());
+    command.environment().put("OS_RELEASE", "/dev/null");
+    assertThat(command.start().waitFor()).isZero();
+    String packages = Files.readString(output()).replaceFirst(".* install -y ", "");
+    assertThat(Path.of("../../README.md")).content().contains("apt-get install -y " + packages);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "compiler | FAILED: x.o;/usr/bin/c++ -o x.o x.cc;x.cc:1:3: error: no y;[2/9] z;ninja: stopped"
+            + " | FAILED: x.o;x.cc:1:3: error: no y",
+        "cmake | CMake Error at x:3 (message):;  pip says no;;  Do this.;Call Stack (most recent);  x:9"
+            + " | CMake Error at x:3 (message):;  pip says no;;  Do this.",
+        "maven | [INFO] x;[ERROR] a.java:[1,2] no symbol;[ERROR] Failed to execute -> [Help 1]"
+            + " | a.java:[1,2] no symbol;Failed to execute",
+        "maven | [WARNING] COMPILATION;[WARNING] a.java:[1,2] old;[ERROR] -Werror specified"
+            + " | a.java:[1,2] old;-Werror specified",
+        "other | sh: mvn: killed | sh: mvn: killed"
+      })
+  void aFailedBuildShowsItsFirstCause(String kind, String printed, String cause) throws Exception {
+    List<String> trace =
+        List.of(
+            "[ERROR] Command execution failed.", "\tat org.x.Y(Y.java:1)", "[ERROR] [Help 1] z");
+    List<String> lines = new ArrayList<>(List.of(printed.split(";", -1)));
+    if (!kind.equals("maven") && !kind.equals("other")) {
+      lines.addAll(trace);
+    }
+    Files.write(root.resolve("printed"), lines);
+    tool("mvn", "cat \"$ROOT/printed\"; exit 1");
+    assertThat(run("train", "--data=" + data)).isEqualTo(1);
+    List<String> expected = new ArrayList<>();
+    expected.add("train: building (takes a few minutes the first time)");
+    if (kind.equals("compiler")) {
+      expected.add("train: compiled 2 of 9 parts of the C++ code");
+    }
+    expected.add("train: the build failed, because of:");
+    for (String line : cause.split(";", -1)) {
+      expected.add("  " + line);
+    }
+    assertThat(Files.readAllLines(output()))
+        .startsWith(expected.toArray(String[]::new))
+        .hasSize(expected.size() + 1)
+        .last()
+        .asString()
+        .startsWith("train: all that the build printed is in ");
   }
 
   private static Path programOf(String name) {
