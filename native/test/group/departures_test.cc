@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "group/meshes.h"
-#include "torch/group/in_flight.h"
+#include "torch/flight/in_flight.h"
 #include "torch/group/watched_backend.h"
 #include "torchfeed/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/group/in_flight.h"
+#include "torch/flight/in_flight.h"
 
 #include <ATen/ATen.h>
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "group/meshes.h"
-#include "torch/group/future_work.h"
+#include "torch/flight/future_work.h"
 #include "torch/group/watched_backend.h"
 #include "torch/mesh/gloo_mesh.h"
 #include "torch/mesh/gloo_workers.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "core/image/decode/huffman_encoder.h"
+#include "core/image/jpeg/huffman_encoder.h"
 #include "core/image/store/jpeg_tiles.h"
 #include "core/image/store/tile_source.h"
 #include "image/golden_lines.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/decode/mcu_decoder.h"
+#include "core/image/jpeg/mcu_decoder.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/image/decode/jpeg_coefficients.h"
-#include "core/image/decode/jpeg_entropy.h"
+#include "core/image/jpeg/jpeg_coefficients.h"
+#include "core/image/jpeg/jpeg_entropy.h"
 #include "image/image_files.h"
 
 namespace torchfeed {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "torch/group/peer_messages.h"
+#include "torch/flight/peer_messages.h"
 
 namespace torchfeed::detail {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "torch/group/future_work.h"
+#include "torch/flight/future_work.h"
 
 namespace torchfeed::detail {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "core/serial_lane.h"
 #include "torch/base/live_count.h"
-#include "torch/group/in_flight.h"
+#include "torch/flight/in_flight.h"
 #include "torch/group/rank_call.h"
 #include "torch/mesh/gloo_mesh.h"
 #include "torchfeed/process_group.h"

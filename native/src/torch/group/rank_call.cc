@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "torch/group/peer_messages.h"
+#include "torch/flight/peer_messages.h"
 
 namespace torchfeed {
 namespace detail {

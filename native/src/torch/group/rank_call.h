@@ -8,9 +8,9 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
+#include "torch/flight/in_flight.h"
 #include "torch/group/call_exchange.h"
 #include "torch/group/call_signature.h"
-#include "torch/group/in_flight.h"
 
 namespace torchfeed {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "torch/group/future_work.h"
-#include "torch/group/peer_messages.h"
+#include "torch/flight/future_work.h"
+#include "torch/flight/peer_messages.h"
 #include "torch/group/rank_call.h"
 
 namespace torchfeed::detail {

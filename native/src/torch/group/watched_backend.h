@@ -3,7 +3,7 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
-#include "torch/group/in_flight.h"
+#include "torch/flight/in_flight.h"
 
 namespace torchfeed::detail {
 

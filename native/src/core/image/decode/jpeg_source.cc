@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/image/decode/jpeg_entropy.h"
-#include "core/image/decode/jpeg_format.h"
-#include "core/image/decode/mcu_decoder.h"
+#include "core/image/jpeg/jpeg_entropy.h"
+#include "core/image/jpeg/jpeg_format.h"
+#include "core/image/jpeg/mcu_decoder.h"
 #include "core/image/pixels.h"
 
 // jpeglib.h needs FILE and size_t declared before it.

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "core/image/decode/huffman_encoder.h"
-#include "core/image/decode/jpeg_coefficients.h"
-#include "core/image/decode/jpeg_format.h"
+#include "core/image/jpeg/huffman_encoder.h"
+#include "core/image/jpeg/jpeg_coefficients.h"
+#include "core/image/jpeg/jpeg_format.h"
 
 namespace torchfeed {
 namespace {

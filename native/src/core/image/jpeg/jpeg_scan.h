@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/image/decode/jpeg_coefficients.h"
+#include "core/image/jpeg/jpeg_coefficients.h"
 
 namespace torchfeed {
 

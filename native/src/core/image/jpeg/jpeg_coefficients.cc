@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/decode/jpeg_coefficients.h"
+#include "core/image/jpeg/jpeg_coefficients.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "core/image/decode/jpeg_format.h"
-#include "core/image/decode/jpeg_scan.h"
+#include "core/image/jpeg/jpeg_format.h"
+#include "core/image/jpeg/jpeg_scan.h"
 
 namespace torchfeed {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/decode/jpeg_entropy.h"
+#include "core/image/jpeg/jpeg_entropy.h"
 
 #include <dlfcn.h>
 #include <jerror.h>

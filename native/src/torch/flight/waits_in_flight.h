@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "torch/group/in_flight.h"
+#include "torch/flight/in_flight.h"
 
 namespace torchfeed {
 

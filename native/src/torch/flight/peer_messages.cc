@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/group/peer_messages.h"
+#include "torch/flight/peer_messages.h"
 
 #include <utility>
 

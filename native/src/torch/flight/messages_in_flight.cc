@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/group/waits_in_flight.h"
+#include "torch/flight/waits_in_flight.h"
 
 namespace torchfeed {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/decode/huffman_encoder.h"
+#include "core/image/jpeg/huffman_encoder.h"
 
 #include <algorithm>
 
-#include "core/image/decode/jpeg_format.h"
+#include "core/image/jpeg/jpeg_format.h"
 
 namespace torchfeed {
 namespace {

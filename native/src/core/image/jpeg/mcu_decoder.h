@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/image/decode/jpeg_scan.h"
+#include "core/image/jpeg/jpeg_scan.h"
 
 namespace torchfeed {
 

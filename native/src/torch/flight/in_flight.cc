@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "torch/group/in_flight.h"
+#include "torch/flight/in_flight.h"
 
 #include <algorithm>
 #include <exception>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "torch/base/device.h"
-#include "torch/group/future_work.h"
-#include "torch/group/waits_in_flight.h"
+#include "torch/flight/future_work.h"
+#include "torch/flight/waits_in_flight.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/image/decode/mcu_decoder.h"
+#include "core/image/jpeg/mcu_decoder.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
 
-#include "core/image/decode/jpeg_format.h"
+#include "core/image/jpeg/jpeg_format.h"
 
 namespace torchfeed {
 namespace {

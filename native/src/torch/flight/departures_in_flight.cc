@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "torch/group/in_flight.h"
-#include "torch/group/waits_in_flight.h"
+#include "torch/flight/in_flight.h"
+#include "torch/flight/waits_in_flight.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {

@@ -7,7 +7,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
-#include "torch/group/in_flight.h"
+#include "torch/flight/in_flight.h"
 #include "torch/mesh/message_kind.h"
 
 namespace torchfeed::detail {
