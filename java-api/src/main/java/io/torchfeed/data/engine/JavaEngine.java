@@ -46,11 +46,8 @@ final class JavaEngine implements BatchEngine {
   private final Consumer<BatchTask> dropping = this::drop;
   private final WorkerPool pool;
   private final SlabPool slabs;
-  private @Nullable Slab current; // slab of the batch that the consumer has taken last
   private long epoch;
-  private boolean interrupted;
-  private long interruptedAt;
-  private boolean closed;
+  private final Disturbance disturbance = new Disturbance();
 
   JavaEngine(JavaEngineOptions options) {
     this.options = options;
@@ -81,7 +78,7 @@ final class JavaEngine implements BatchEngine {
       pool.reap(failing);
       pool.logDeath();
       epoch = newEpoch;
-      interrupted = false;
+      disturbance.end();
       return true;
     }
   }
@@ -89,10 +86,7 @@ final class JavaEngine implements BatchEngine {
   @Override
   public void interrupt() {
     synchronized (handOff) {
-      if (!interrupted) {
-        interrupted = true;
-        interruptedAt = System.nanoTime();
-      }
+      disturbance.begin();
       tasks.dropWaiting();
       pool.cancel();
       handOff.interrupt();
@@ -103,7 +97,7 @@ final class JavaEngine implements BatchEngine {
   private void awaitIdle(HandOff.Waiter waiter, long patienceNanos) {
     long left;
     synchronized (handOff) {
-      left = interruptedAt + patienceNanos - System.nanoTime();
+      left = disturbance.deadline(patienceNanos) - System.nanoTime();
     }
     waiter.awaitUninterruptibly(left);
   }
@@ -112,7 +106,7 @@ final class JavaEngine implements BatchEngine {
   private void dropAll() {
     pool.dismissBusy();
     tasks.clear(dropping);
-    takeBackCurrent();
+    slabs.takeBackLent();
   }
 
   private void drop(BatchTask task) {
@@ -122,7 +116,7 @@ final class JavaEngine implements BatchEngine {
   @Override
   public void request(BatchRequest request) {
     synchronized (handOff) {
-      takeBackCurrent(); // ideally reused for this batch
+      slabs.takeBackLent(); // ideally reused for this batch
       tasks.add(task(request));
       handOff.submitted(tasks.isBehind());
     }
@@ -137,7 +131,7 @@ final class JavaEngine implements BatchEngine {
   @Override
   public void start() {
     synchronized (handOff) {
-      if (!closed) {
+      if (!disturbance.isLast()) {
         pool.reap(failing);
         pool.fillUp();
       }
@@ -147,13 +141,13 @@ final class JavaEngine implements BatchEngine {
   @Override
   public LoadedBatch take(long due) {
     synchronized (handOff) {
-      takeBackCurrent();
+      slabs.takeBackLent();
     }
     BatchTask task = await(due);
     synchronized (handOff) {
       LoadedBatch loaded = results.of(task, due);
       tasks.take(task);
-      current = loaded.hasRows() ? task.slab() : task.drop();
+      slabs.lend(loaded.hasRows() ? task.slab() : task.drop());
       return loaded;
     }
   }
@@ -206,12 +200,12 @@ final class JavaEngine implements BatchEngine {
 
   /** Returns whether {@link #takeable} would not return null. The caller holds the monitor. */
   private boolean isTakeOver() {
-    return interrupted || closed || tasks.takeable() != null || pool.isIncomplete();
+    return disturbance.isOn() || tasks.takeable() != null || pool.isIncomplete();
   }
 
   private @Nullable BatchTask takeable() {
     synchronized (handOff) {
-      requireUndisturbed();
+      disturbance.requireNone();
       tasks.first();
       if (pool.isIncomplete()) {
         pool.reap(failing);
@@ -222,18 +216,12 @@ final class JavaEngine implements BatchEngine {
     }
   }
 
-  private void requireUndisturbed() {
-    if (interrupted || closed) {
-      throw new IllegalStateException("the engine was interrupted");
-    }
-  }
-
   private BatchTask filledHere() {
     Worker worker;
     BatchTask task;
     boolean wasInterrupted;
     synchronized (handOff) {
-      requireUndisturbed();
+      disturbance.requireNone();
       task = tasks.first();
       if (task.isDone()) {
         return task;
@@ -253,11 +241,11 @@ final class JavaEngine implements BatchEngine {
       }
     }
     synchronized (handOff) {
-      if (interrupted || closed) {
+      if (disturbance.isOn()) {
         tasks.clear(dropping);
         drop(task);
       }
-      requireUndisturbed();
+      disturbance.requireNone();
     }
     return task;
   }
@@ -302,7 +290,7 @@ final class JavaEngine implements BatchEngine {
   }
 
   private boolean isWaitOver(Worker worker) {
-    return closed || worker.isDismissed() || tasks.firstReady() != null;
+    return disturbance.isLast() || worker.isDismissed() || tasks.firstReady() != null;
   }
 
   private @Nullable BatchTask next(Worker worker, HandOff.Waiter waiter) {
@@ -310,7 +298,7 @@ final class JavaEngine implements BatchEngine {
     while (true) {
       synchronized (handOff) {
         Thread.interrupted(); // was meant for a batch that is over
-        if (closed || worker.isDismissed()) {
+        if (disturbance.isLast() || worker.isDismissed()) {
           return null;
         }
         BatchTask task = tasks.firstReady();
@@ -333,7 +321,7 @@ final class JavaEngine implements BatchEngine {
   private void end(Worker worker, BatchTask task) {
     synchronized (handOff) {
       task.end(); // another task may be ready now, which this worker checks next
-      if (task.isCancelled() || worker.isDismissed() || closed) {
+      if (task.isCancelled() || worker.isDismissed() || disturbance.isLast()) {
         drop(task);
       }
       worker.end(); // not before the task has ended: a worker may die in between
@@ -358,11 +346,6 @@ final class JavaEngine implements BatchEngine {
     }
   }
 
-  private void takeBackCurrent() {
-    slabs.giveBack(current);
-    current = null;
-  }
-
   @Override
   public boolean isReady() {
     synchronized (handOff) {
@@ -378,10 +361,10 @@ final class JavaEngine implements BatchEngine {
   @Override
   public void close() {
     synchronized (handOff) {
-      if (closed) {
+      if (disturbance.isLast()) {
         return;
       }
-      closed = true;
+      disturbance.beginLast();
       pool.beginLeaving();
     }
     interrupt();
@@ -390,7 +373,7 @@ final class JavaEngine implements BatchEngine {
     synchronized (handOff) {
       dropAll();
       slabs.close();
-      end = interruptedAt + LAST_PATIENCE_NANOS;
+      end = disturbance.deadline(LAST_PATIENCE_NANOS);
     }
     pool.stopConsumers();
     results.close();

@@ -23,6 +23,7 @@ final class SlabPool implements AutoCloseable {
   private final int rows;
   private final List<Slab> free = new ArrayList<>(); // taken from its end
   private final List<Slab> read = new ArrayList<>(MAX_READ + 1); // slabs being copied
+  private @Nullable Slab lent; // of the batch that the consumer has taken last
   private volatile @Nullable String device;
   private boolean once;
   private boolean closed;
@@ -77,6 +78,17 @@ final class SlabPool implements AutoCloseable {
     } else {
       slab.close();
     }
+  }
+
+  /** Notes the slab of the batch that the consumer takes; null: none. */
+  public void lend(@Nullable Slab slab) {
+    lent = slab;
+  }
+
+  /** Takes the slab back that was lent last. */
+  public void takeBackLent() {
+    giveBack(lent);
+    lent = null;
   }
 
   private void keep(Slab slab) {

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
 final class MemberTable {
   private final Map<Long, Member> byId = new LinkedHashMap<>();
   private final Map<Doing, Set<Member>> byDoing = new EnumMap<>(Doing.class);
+  private boolean isAgreed;
+  private int answers;
 
   MemberTable() {
     for (Doing each : Doing.values()) {
@@ -73,5 +76,34 @@ final class MemberTable {
 
   int generationSize() {
     return count(Doing.TRAINING) + count(Doing.DONE);
+  }
+
+  /** Begins to ask the members of the generation for the steps that they have completed. */
+  void ask() {
+    isAgreed = false;
+    answers = 0;
+    ofGeneration().forEach(each -> each.at = OptionalLong.empty());
+  }
+
+  void answered(Member member, long completed) {
+    answers += member.at.isEmpty() ? 1 : 0;
+    member.at = OptionalLong.of(completed);
+  }
+
+  /**
+   * Returns the last step of the generation, once, when all members have answered. No member has
+   * begun the step after the next since then, so all reach the step after the furthest one's.
+   */
+  OptionalLong lastStep() {
+    if (isAgreed || answers < generationSize()) {
+      return OptionalLong.empty();
+    }
+    List<Member> training = ofGeneration();
+    if (training.isEmpty() || training.stream().anyMatch(each -> each.at.isEmpty())) {
+      return OptionalLong.empty();
+    }
+    isAgreed = true;
+    return OptionalLong.of(
+        1 + training.stream().mapToLong(each -> each.at.getAsLong()).max().getAsLong());
   }
 }

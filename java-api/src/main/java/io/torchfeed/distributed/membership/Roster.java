@@ -44,8 +44,6 @@ final class Roster {
   private Phase phase = Phase.FORMING;
   private int generation;
   private boolean hasHeldState;
-  private boolean hasLastStep;
-  private int answers;
   private long formingSince;
   private OptionalLong waitingSince = OptionalLong.empty();
   private OptionalLong shortSince = OptionalLong.empty();
@@ -113,8 +111,7 @@ final class Roster {
       }
     } else if (message instanceof Message.At at) {
       if (isCurrent(member, at.generation()) && phase == Phase.PAUSING) {
-        answers += member.at.isEmpty() ? 1 : 0;
-        member.at = OptionalLong.of(at.step());
+        members.answered(member, at.step());
         agree();
       }
     } else if (message instanceof Message.Leaving) {
@@ -226,33 +223,23 @@ final class Roster {
       return;
     }
     phase = Phase.PAUSING;
-    hasLastStep = false;
-    answers = 0;
     formingSince = now;
+    members.ask();
     for (Member each : members.ofGeneration()) {
-      each.at = OptionalLong.empty();
       wire.send(each.id, new Message.Pause(generation));
     }
     note(Kind.PAUSED, reason, List.of()); // a member that watches gets it after its message
   }
 
-  /**
-   * Tells all which step is the last, as soon as all have answered. No member has begun the step
-   * after the next since then, so all reach the step after the furthest one's.
-   */
+  /** Tells all which step is the last, as soon as all have answered. */
   private void agree() {
-    if (hasLastStep || answers < members.generationSize()) {
-      return;
-    }
-    List<Member> training = members.ofGeneration();
-    if (training.isEmpty() || training.stream().anyMatch(each -> each.at.isEmpty())) {
-      return;
-    }
-    hasLastStep = true;
-    long last = 1 + training.stream().mapToLong(each -> each.at.getAsLong()).max().getAsLong();
-    for (Member each : training) {
-      wire.send(each.id, new Message.StopAfter(generation, last));
-    }
+    members
+        .lastStep()
+        .ifPresent(
+            last ->
+                members
+                    .ofGeneration()
+                    .forEach(each -> wire.send(each.id, new Message.StopAfter(generation, last))));
   }
 
   private void finishIfAllAreDone() {
