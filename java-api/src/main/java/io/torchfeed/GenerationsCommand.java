@@ -3,6 +3,7 @@ package io.torchfeed;
 
 import io.torchfeed.elastic.Generation;
 import io.torchfeed.elastic.Generations;
+import io.torchfeed.internal.Quotes;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -14,6 +15,11 @@ import java.util.Locale;
 /** The command {@code generations}, which lists the generations of a job. */
 final class GenerationsCommand {
   static final String USAGE = "generations FOLDER";
+
+  private static final String HELP =
+      """
+      generations FOLDER: lists the generations that an elastic job has noted in a folder
+      exit status: 0 done; 1 failed; 2 other arguments""";
 
   private static final int FAILED = 1;
   private static final int WRONG_USAGE = 2;
@@ -28,13 +34,17 @@ final class GenerationsCommand {
    * @return the exit status
    */
   static int run(List<String> args, PrintStream out, PrintStream err) {
+    if (LaunchCommand.isHelp(args)) {
+      out.println(HELP);
+      return 0;
+    }
     if (args.size() != 1) {
       err.println("error: " + USAGE + " is expected, got " + String.join(" ", args));
       return WRONG_USAGE;
     }
     Path folder = Path.of(args.get(0));
     if (!Files.isDirectory(folder)) {
-      err.println("error: " + folder + " is not a folder");
+      err.println("error: " + Quotes.printable(folder.toString()) + " is not a folder");
       return FAILED;
     }
     try (Generations generations = Generations.open(folder, 1)) {
@@ -50,11 +60,11 @@ final class GenerationsCommand {
             each.samples(),
             each.origin().name().toLowerCase(Locale.ROOT),
             each.began().truncatedTo(ChronoUnit.SECONDS),
-            each.state().map(Path::toString).orElse("-"));
+            each.state().map(Path::toString).map(Quotes::printable).orElse("-"));
       }
       return 0;
     } catch (IllegalArgumentException | UncheckedIOException e) {
-      err.println("error: " + e.getMessage());
+      err.println("error: " + Quotes.printable(String.valueOf(e.getMessage())));
       return FAILED;
     }
   }

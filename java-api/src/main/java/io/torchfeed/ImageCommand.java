@@ -3,6 +3,7 @@ package io.torchfeed;
 
 import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
+import io.torchfeed.internal.Quotes;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.file.InvalidPathException;
@@ -15,6 +16,12 @@ import java.util.function.LongConsumer;
  */
 final class ImageCommand {
   static final String USAGE = "images pack FOLDER FILE | images verify FILE";
+
+  private static final String HELP =
+      """
+      images pack FOLDER FILE: writes the images of a folder of class folders into one file
+      images verify FILE: reads a written file and lists damaged images
+      exit status: 0 all is well; 1 something is wrong; 2 other arguments""";
 
   private static final int WRONG_USAGE = 2;
   private static final long NANOS_PER_LINE = 1_000_000_000L;
@@ -30,6 +37,10 @@ final class ImageCommand {
    * @return the exit status: 0 if all is well, 1 if something is wrong, 2 for other arguments
    */
   static int run(List<String> args, PrintStream out, PrintStream err) {
+    if (LaunchCommand.isHelp(args)) {
+      out.println(HELP);
+      return 0;
+    }
     try {
       if (args.size() == 3 && args.get(0).equals("pack")) {
         return pack(Path.of(args.get(1)), Path.of(args.get(2)), out);
@@ -38,7 +49,7 @@ final class ImageCommand {
       }
     } catch (IllegalArgumentException | IllegalStateException | UncheckedIOException e) {
       if (!(e instanceof InvalidPathException)) {
-        err.println("error: " + e.getMessage());
+        err.println("error: " + Quotes.printable(String.valueOf(e.getMessage())));
         return 1;
       }
     }
@@ -50,7 +61,8 @@ final class ImageCommand {
     ImageList list = ImageList.of(root);
     ImageRecords.write(list, file, progress(list.size(), out));
     list.leftOut().forEach(line -> out.println("left out " + line));
-    out.printf("wrote %d images of %d classes to %s%n", list.size(), list.classes().size(), file);
+    out.printf(
+        "wrote %d images of %d classes to %s%n", list.size(), list.classes().size(), name(file));
     return 0;
   }
 
@@ -58,8 +70,12 @@ final class ImageCommand {
     long[] images = {0};
     List<String> problems = ImageRecords.verify(file, done -> images[0] = done);
     problems.forEach(out::println);
-    out.printf("%s: %d images, %d of them damaged%n", file, images[0], problems.size());
+    out.printf("%s: %d images, %d of them damaged%n", name(file), images[0], problems.size());
     return problems.isEmpty() ? 0 : 1;
+  }
+
+  private static String name(Path file) {
+    return Quotes.printable(file.toString());
   }
 
   /** Prints a line now and then. */

@@ -53,7 +53,7 @@ final class LaunchCommand {
   private static final Set<String> PLACE =
       Set.of("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT");
 
-  static final List<String> HELP = List.of("--help", "-h");
+  private static final List<String> HELP = List.of("--help", "-h");
   private static final int FAILED = 1;
   private static final int WRONG_USAGE = 2;
   private static final int INTERRUPTED = 130;
@@ -80,12 +80,11 @@ final class LaunchCommand {
   static int run(List<String> args, PrintStream out, PrintStream err) {
     Launcher launcher;
     try {
-      LaunchCommand command = new LaunchCommand(args);
-      if (command.isHelp()) {
+      if (isHelp(args)) {
         out.println(USAGE);
         return 0;
       }
-      launcher = command.launcher(err);
+      launcher = new LaunchCommand(args).launcher(err);
     } catch (IllegalArgumentException | IllegalStateException e) {
       err.println("error: " + e.getMessage());
       err.println(USAGE);
@@ -105,8 +104,9 @@ final class LaunchCommand {
     }
   }
 
-  private boolean isHelp() {
-    return !rest.isEmpty() && HELP.contains(rest.getFirst());
+  /** Returns whether the arguments of a command ask for its help. */
+  static boolean isHelp(List<String> args) {
+    return !args.isEmpty() && HELP.contains(args.get(0));
   }
 
   private Launcher launcher(PrintStream err) {

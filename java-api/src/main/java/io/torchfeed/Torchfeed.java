@@ -77,8 +77,8 @@ public final class Torchfeed {
    *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; {@code
    *     images verify FILE}; {@code generations FOLDER}, which lists generations of an elastic job;
    *     or {@code launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
-   *     io.torchfeed.distributed.launch.Launcher}, and {@code launch --help}, which prints these;
-   *     {@code --help} lists the commands
+   *     io.torchfeed.distributed.launch.Launcher}; {@code --help} lists the commands, and behind
+   *     the name of a command its arguments
    */
   public static void main(String[] args) {
     requireNonNull(args, "args");
@@ -86,7 +86,7 @@ public final class Torchfeed {
       System.exit(SelfCheck.run(System.out) ? 0 : 1);
     }
     List<String> rest = List.of(args).subList(1, args.length);
-    if (rest.isEmpty() && LaunchCommand.HELP.contains(args[0])) {
+    if (rest.isEmpty() && LaunchCommand.isHelp(List.of(args))) {
       System.out.println(HELP);
       System.exit(0);
     }

@@ -82,7 +82,7 @@ final class Arrows {
             spark.job spark.link spark.rows
           spark.rows: data data.source image internal memory spark
           io.torchfeed: bindings data data.loader data.source distributed.launch \
-            distributed.membership elastic sampler sampler.torch
+            distributed.membership elastic internal sampler sampler.torch
           """);
 
   private Arrows() {}

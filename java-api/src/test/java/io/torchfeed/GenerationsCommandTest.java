@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class GenerationsCommandTest {
   private final ByteArrayOutputStream output = new ByteArrayOutputStream();
@@ -43,6 +45,25 @@ class GenerationsCommandTest {
             "generation step ranks epoch samples from began state".split(" "),
             "1.9 0 3 0 0 start 2026-01-02T03:04:05Z -".split(" "),
             ("1.10 120 2 1 480 rank_zero 2026-01-02T03:04:05Z " + state).split(" "));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--help", "-h"})
+  void theArgumentsAreHelp(String option) {
+    assertThat(run(option)).isZero();
+    assertThat(output.toString(StandardCharsets.UTF_8)).startsWith("generations FOLDER: lists the");
+  }
+
+  @Test
+  void namesOfFoldersDoNotChangeTheTerminal(@TempDir Path temporary) throws IOException {
+    Path folder = Files.createDirectory(temporary.resolve("g\u001b[2J"));
+    note(folder, 1, "\"ranks\":3,\"origin\":\"START\",\"step\":0,\"epoch\":0,\"samples\":0");
+    Files.createDirectory(folder.resolve("generation-1.1/step-000000"));
+    assertThat(run(folder.toString())).isZero();
+    assertThat(run(folder.resolve("none").toString())).isEqualTo(1);
+    assertThat(output.toString(StandardCharsets.UTF_8))
+        .contains("g\\u001b[2J")
+        .doesNotContain("\u001b");
   }
 
   @Test

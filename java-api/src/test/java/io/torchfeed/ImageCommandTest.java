@@ -14,6 +14,8 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ImageCommandTest {
   private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -51,6 +53,33 @@ class ImageCommandTest {
     Files.write(file, damaged);
     assertThat(run("verify", file.toString())).isEqualTo(1);
     assertThat(output()).contains("image 0: its checksum is wrong", "1 of them damaged");
+  }
+
+  @Test
+  void namesOfFilesDoNotChangeTheTerminal(@TempDir Path temporary) throws IOException {
+    Path folder = temporary.resolve("images");
+    Files.createDirectories(folder.resolve("a"));
+    try (InputStream image = ImageCommandTest.class.getResourceAsStream("/golden/images/420.jpg")) {
+      Files.copy(requireNonNull(image), folder.resolve("a/1.jpg"));
+    }
+    Path file = temporary.resolve("r\u001b[2J");
+    assertThat(run("pack", folder.toString(), file.toString())).as(output()).isZero();
+    assertThat(output()).contains("r\\u001b[2J").doesNotContain("\u001b");
+    assertThat(run("verify", file.toString())).as(output()).isZero();
+    assertThat(output()).contains("r\\u001b[2J: 1 images").doesNotContain("\u001b");
+    assertThat(run("verify", temporary.resolve("no\n\u001bne").toString())).isEqualTo(1);
+    assertThat(errors.toString(StandardCharsets.UTF_8).lines())
+        .singleElement()
+        .asString()
+        .contains("no\\n\\u001bne");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--help", "-h"})
+  void theArgumentsAreHelp(String option) {
+    assertThat(run(option)).isZero();
+    assertThat(output()).startsWith("images pack FOLDER FILE: ").contains("images verify FILE: ");
+    assertThat(errors.size()).isZero();
   }
 
   @Test

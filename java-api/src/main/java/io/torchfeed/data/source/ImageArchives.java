@@ -58,7 +58,8 @@ final class ImageArchives implements AutoCloseable {
     long size = files.callLong(NativeImageRecords::left_out);
     for (long i = 0; i < size; i++) {
       long number = i;
-      reasons.add(files.call(from -> NativeText.of(from.left_out_sample(number))));
+      reasons.add(
+          Quotes.printable(files.call(from -> NativeText.of(from.left_out_sample(number)))));
     }
     return List.copyOf(reasons);
   }

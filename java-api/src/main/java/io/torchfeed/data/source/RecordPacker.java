@@ -8,6 +8,7 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.FailurePolicy;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.PathBytes;
+import io.torchfeed.internal.Quotes;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -103,7 +104,7 @@ final class RecordPacker implements AutoCloseable {
       Throwable cause = e.getCause();
       if (onFailure.skip() && cause != null && isUnreadable(cause)) {
         pending.remove();
-        leftOut.add(Failures.reason(cause));
+        leftOut.add(Quotes.printable(Failures.reason(cause)));
         return null;
       }
       throw cause instanceof RuntimeException failure

@@ -149,6 +149,10 @@ class ImageTarTest {
           .isEqualTo(Arrays.copyOfRange(whole.labels(), 1, whole.labels().length));
       assertThat(whole.leftOut()).isEmpty();
     }
+    Path odd = Files.move(shard, root.resolve("odd\n\u001b.tar"));
+    try (ImageTar tar = ImageTar.open(List.of(odd), plan, FailurePolicy.skipSample())) {
+      assertThat(tar.leftOut().get(0)).contains("odd\\n\\u001b.tar: sample train/0 must");
+    }
   }
 
   @Test
