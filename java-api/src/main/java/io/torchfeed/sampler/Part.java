@@ -41,7 +41,19 @@ public record Part(int worldSize, int rank) {
    * @throws IllegalArgumentException if an argument is out of range
    */
   public Part {
-    Checks.requireRank(worldSize, rank);
+    try {
+      Checks.requireRank(worldSize, rank);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "%s; worldSize is %d and rank is %d%s"
+              .formatted(e.getMessage(), worldSize, rank, hint(worldSize, rank)));
+    }
+  }
+
+  private static String hint(int worldSize, int rank) {
+    return worldSize >= 0 && worldSize < rank
+        ? ", or if they are swapped, Part.rank(%d).of(%d)".formatted(worldSize, rank)
+        : "";
   }
 
   /**

@@ -15,7 +15,9 @@ class PartTest {
   void ranksOutsideTheWorldAreRefused(int worldSize, int rank, int last) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new Part(worldSize, rank))
-        .withMessage("Invalid rank " + rank + ", rank should be in the interval [0, " + last + "]");
+        .withMessage(
+            "Invalid rank %d, rank should be in the interval [0, %d]; worldSize is %d and rank is %d",
+            rank, last, worldSize, rank);
   }
 
   @ParameterizedTest
@@ -23,7 +25,22 @@ class PartTest {
   void worldSizesBelowOneAreRefused(int worldSize) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new Part(worldSize, 0))
-        .withMessage("worldSize must be at least 1, got " + worldSize);
+        .withMessage(
+            "worldSize must be at least 1, got %d; worldSize is %d and rank is 0",
+            worldSize, worldSize);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "2, 4, 'Invalid rank 4, rank should be in the interval [0, 1]'",
+    "0, 4, 'worldSize must be at least 1, got 0'"
+  })
+  void swappedValuesAreNamed(int first, int second, String rule) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Part(first, second))
+        .withMessage(
+            "%s; worldSize is %d and rank is %d, or if they are swapped, Part.rank(%d).of(%d)",
+            rule, first, second, first, second);
   }
 
   @Test
