@@ -15,6 +15,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
@@ -31,15 +32,17 @@ public final class StateTransfer {
 
   /**
    * Copies a state. Every rank calls it. The others load the state when all of it has arrived on
-   * all ranks and its checksum agrees; a failure before that changes nothing.
+   * all ranks and its checksum agrees; a failure before that changes nothing. A rank that cannot
+   * save the state, or has no memory for it, {@linkplain ProcessGroup#abort(Throwable) aborts} the
+   * group, and the others throw at once.
    *
    * @param state has the same parts on all ranks; borrowed
    * @param group the ranks; borrowed
    * @param root the rank whose state is sent, in [0, size)
    * @throws IllegalArgumentException on a rank that the state does not fit; on every rank, if a
    *     rank calls another operation of the group, or the root is out of range
-   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
-   *     the timeout
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost, has aborted the group, or
+   *     does not respond within the timeout
    * @throws IllegalStateException if the state cannot be saved at this moment, a rank has received
    *     other bytes than were sent, or the group is closed or aborted
    */
@@ -47,17 +50,28 @@ public final class StateTransfer {
     requireNonNull(group, "group");
     requireNonNull(state, "state");
     if (group.rank() == root) {
-      try (StateDict mine = state.sharedStateDict()) {
-        group.broadcastBytes(describe(mine), root);
+      try (StateDict mine = orAbort(group, state::sharedStateDict)) {
+        group.broadcastBytes(orAbort(group, () -> describe(mine)), root);
         send(mine.tensors(), group, root);
-        requireEqual(mine.checksum(), group, root);
+        requireEqual(orAbort(group, mine::checksum), group, root);
       }
       return;
     }
-    try (StateDict sent = empty(group.broadcastBytes(new byte[0], root))) {
+    byte[] description = group.broadcastBytes(new byte[0], root);
+    try (StateDict sent = orAbort(group, () -> empty(description))) {
       send(sent.tensors(), group, root);
-      requireEqual(sent.checksum(), group, root);
+      requireEqual(orAbort(group, sent::checksum), group, root);
       state.loadStateDict(sent);
+    }
+  }
+
+  /** Runs a part of the work of this rank; if it fails, the others do not wait for it. */
+  private static <T> T orAbort(ProcessGroup group, Supplier<T> own) {
+    try {
+      return own.get();
+    } catch (RuntimeException | Error e) {
+      group.abort(e);
+      throw e;
     }
   }
 

@@ -2,16 +2,20 @@
 package io.torchfeed.elastic;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.testing.RankThreads;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -80,6 +84,39 @@ class StateTransferTest {
     assertThat(states.get(0).loaded).containsExactly("{\"of\":\"2 ü\"}");
     assertThat(states.get(1).loaded).isEmpty();
     assertThat(states.get(2).loaded).containsExactly("{\"of\":\"2 ü\"}");
+  }
+
+  /** The others end at once; the timeout of the group is longer than the one of this test. */
+  @Test
+  void aRootThatCannotSaveItsStateTellsTheOthersWhy() throws Exception {
+    Stateful state =
+        TrainingState.builder()
+            .text(
+                "part",
+                () -> {
+                  throw new IllegalArgumentException("a pass is open");
+                },
+                got -> {})
+            .build();
+    CountDownLatch heard = new CountDownLatch(1);
+    RankThreads.run(
+        2,
+        Duration.ofMinutes(2),
+        group -> {
+          if (group.rank() == 1) {
+            assertThatIllegalArgumentException()
+                .isThrownBy(() -> StateTransfer.broadcast(state, group, 1))
+                .withMessage("a pass is open");
+            heard.await();
+          } else {
+            assertThatExceptionOfType(PeerLostException.class)
+                .isThrownBy(() -> StateTransfer.broadcast(state, group, 1))
+                .withMessageContaining("it gave up because of java.lang.IllegalArgumentException")
+                .withMessageContaining("a pass is open")
+                .satisfies(e -> assertThat(e.rank()).hasValue(1));
+            heard.countDown();
+          }
+        });
   }
 
   @Test
