@@ -7,6 +7,8 @@ import io.torchfeed.distributed.membership.MembershipEndedException.Reason;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.FinishNote;
 import io.torchfeed.internal.TerminationSignal;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
@@ -24,9 +26,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A thread of its own gives the coordinator signs of life, so that steps may take long. One
  * thread calls {@code next}, {@code commit} and {@code finish}; the others may be called from any.
- * Closing without {@link #leave} or {@link #finish} counts as a failure.
+ * Closing in a generation without {@link #finish}, {@link #leave} or {@link #fail} counts as a
+ * failure, which the other ranks get as the reason, and which is logged as a warning.
  */
 public final class Membership implements AutoCloseable {
+  private static final Logger LOGGER = System.getLogger("io.torchfeed.distributed");
+  private static final String FORGOTTEN =
+      "its program closed the membership without finish(), leave() or fail(reason)";
+
   private final CoordinatorLink link;
   private final Watchers.Receiver events = new Watchers.Receiver();
   private final Object monitor = new Object();
@@ -36,7 +43,6 @@ public final class Membership implements AutoCloseable {
   // Guarded by the monitor.
   private final WorldNews news = new WorldNews();
   private @Nullable MembershipEndedException end;
-  private @Nullable Runnable whenBroken;
   private boolean isWelcome;
 
   /** True if {@link #commit} must look at the guarded fields. */
@@ -144,7 +150,6 @@ public final class Membership implements AutoCloseable {
     synchronized (monitor) {
       while (true) {
         news.clear();
-        whenBroken = null;
         isEventful = false;
         link.trySend(new Message.Ready(step, why));
         while (end == null && !news.isDecided()) {
@@ -196,7 +201,7 @@ public final class Membership implements AutoCloseable {
     requireNonNull(action, "action");
     synchronized (monitor) {
       if (broken().isEmpty()) {
-        whenBroken = action;
+        news.whenBroken = action;
         return;
       }
     }
@@ -341,12 +346,11 @@ public final class Membership implements AutoCloseable {
     } else if (message instanceof Message.Ended ended) {
       ended(MembershipEndedException.by(ended));
     } else if (!events.takes(message)) {
-      Runnable action = null;
+      Runnable action = WorldNews.NOTHING;
       synchronized (monitor) {
         news.take(message);
         if (news.broken != null) {
-          action = whenBroken;
-          whenBroken = null;
+          action = news.takeAction();
         } else if (message instanceof Message.Pause m && news.isCurrent(m.generation())) {
           isEventful = true; // before the step is read: a commit after that looks at it
           long completed = step;
@@ -356,9 +360,7 @@ public final class Membership implements AutoCloseable {
         isEventful |= news.broken != null;
         monitor.notifyAll();
       }
-      if (action != null) {
-        action.run();
-      }
+      action.run();
     }
   }
 
@@ -367,17 +369,24 @@ public final class Membership implements AutoCloseable {
     synchronized (monitor) {
       end = end == null ? reason : end;
       isEventful = true;
-      action = whenBroken;
-      whenBroken = null;
+      action = news.takeAction();
       monitor.notifyAll();
     }
-    if (action != null && reason.reason() != Reason.FINISHED) {
+    if (reason.reason() != Reason.FINISHED) {
       action.run();
     }
   }
 
   @Override
   public void close() {
+    boolean isForgotten;
+    synchronized (monitor) {
+      isForgotten = end == null && news.formed != null;
+    }
+    if (isForgotten) {
+      LOGGER.log(Level.WARNING, "the other ranks lose this one: " + FORGOTTEN);
+      link.trySend(new Message.Left(FORGOTTEN));
+    }
     ended(closed);
     link.close();
   }

@@ -6,6 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The messages about a generation that its member has got. Not thread-safe. */
 final class WorldNews {
+  static final Runnable NOTHING = () -> {};
+
   Message.@Nullable Formed formed;
   Message.@Nullable Master master;
 
@@ -17,12 +19,23 @@ final class WorldNews {
 
   OptionalLong stopAfter = OptionalLong.empty();
 
+  /** Runs once when the generation ends in the middle of a step. */
+  Runnable whenBroken = NOTHING;
+
   void clear() {
     formed = null;
     master = null;
     broken = null;
     at = OptionalLong.empty();
     stopAfter = OptionalLong.empty();
+    whenBroken = NOTHING;
+  }
+
+  /** Returns the action for the end, unless it was taken before. */
+  Runnable takeAction() {
+    Runnable action = whenBroken;
+    whenBroken = NOTHING;
+    return action;
   }
 
   /** Takes messages that say where to meet, when to stop, and that the generation is no more. */

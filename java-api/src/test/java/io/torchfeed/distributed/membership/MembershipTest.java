@@ -110,7 +110,7 @@ class MembershipTest extends MembershipFixture {
     b.commit(1);
     c.close();
     aborted.await();
-    assertThat(a.broken().orElseThrow()).contains("(c) was lost: its process has ended");
+    assertThat(a.broken().orElseThrow()).contains("(c) was lost: its program closed");
     assertThat(a.commit(2)).as("must leave").isTrue();
     Future<World> againOfA = next(a, "peer lost");
     Future<World> againOfB = next(b, "peer lost");
@@ -348,24 +348,6 @@ class MembershipTest extends MembershipFixture {
     Coordinator named = listen(ranks(1, 1));
     assertThatThrownBy(() -> Membership.join("127.0.0.1", named.port()))
         .hasMessage("this is the coordinator of job job, not of unnamed");
-  }
-
-  @Test
-  void optionsAreSetOnCopies() {
-    MembershipOptions options = MembershipOptions.defaults().withName("a");
-    options
-        .withJob("other")
-        .withName("b")
-        .withTimeout(Duration.ZERO)
-        .withSecret(JobSecret.random());
-    assertThat(options)
-        .hasToString("MembershipOptions[job=unnamed, name=a, timeout=PT30S, no secret]");
-    assertThatThrownBy(() -> options.withTimeout(Duration.ofMillis(-1)))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("timeout");
-    assertThat(MembershipOptions.defaults())
-        .asString()
-        .contains("process " + ProcessHandle.current().pid());
   }
 
   @Test
