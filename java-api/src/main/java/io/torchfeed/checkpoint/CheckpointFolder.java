@@ -145,4 +145,16 @@ record CheckpointFolder(Path path) {
       throw CheckpointException.unreadable(path, e);
     }
   }
+
+  /** Returns the exception for a folder whose checkpoints all are bad, newest first. */
+  CheckpointException noneOf(List<CheckpointException> bad) {
+    CheckpointException none =
+        new CheckpointException(
+            path,
+            Problem.DAMAGED,
+            "none of its checkpoints is good; the newest: " + bad.get(0).getMessage(),
+            bad.get(0));
+    bad.stream().skip(1).forEach(none::addSuppressed);
+    return none;
+  }
 }

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.sampler.RankConsistency.AllGather;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -228,14 +229,64 @@ public final class Checkpoints implements AutoCloseable {
     if (skipped.isEmpty()) {
       return Optional.empty();
     }
-    CheckpointException none =
-        new CheckpointException(
-            folder.path(),
-            Problem.DAMAGED,
-            "none of its checkpoints is good; the newest: " + skipped.get(0).getMessage(),
-            skipped.get(0));
-    skipped.stream().skip(1).forEach(none::addSuppressed);
-    throw none;
+    throw folder.noneOf(skipped);
+  }
+
+  /**
+   * Loads a checkpoint that all ranks can read, as one of several ranks, which call this together:
+   * the one that {@code LATEST} names or, if a file of it is damaged or missing for one of them,
+   * the newest one before it that is good for all. Else as {@link #load(TrainingState, Part)}.
+   *
+   * @param state receives it; must have the parts that were saved
+   * @param rank this rank among all of them
+   * @param gather collects numbers of all ranks, for example {@code group::allGatherLongs}
+   * @return the checkpoint, the same on all ranks; empty if no rank finds any
+   * @throws CheckpointException on all ranks, if there are checkpoints, but no rank, or not every
+   *     one, can read one of them; or as {@link #load(TrainingState)}
+   * @throws IllegalStateException on all ranks, if some find checkpoints and others none; or as
+   *     {@link #load(TrainingState, Part)}
+   */
+  public Optional<Checkpoint> load(TrainingState state, Part rank, AllGather gather) {
+    requireNonNull(state, "state");
+    requireNonNull(rank, "rank");
+    requireNonNull(gather, "gather");
+    requireOpen();
+    background.await();
+    CommonCheckpoint common = new CommonCheckpoint(folder, rank);
+    if (!common.isFound(gather)) {
+      return Optional.empty();
+    }
+    load(common.files(), common.manifest(), state, rank);
+    return Optional.of(
+        new Checkpoint(
+            common.files().path(), common.step(), common.manifest().ranks(), common.skipped()));
+  }
+
+  /**
+   * Returns the steps of the checkpoints that {@link #load(TrainingState)} tries: the one that
+   * {@code LATEST} names and those before it.
+   *
+   * @return the steps, latest first; empty if the folder has none
+   * @throws CheckpointException if the folder cannot be read
+   */
+  public List<Long> steps() {
+    requireOpen();
+    background.await();
+    return List.copyOf(folder.candidates(new ArrayList<>()));
+  }
+
+  /**
+   * Checks all files of a checkpoint, also those that only other ranks load.
+   *
+   * @param step number of the step, in [0, 10<sup>18</sup>)
+   * @throws IllegalArgumentException if the step is out of range
+   * @throws CheckpointException if there is none of that step, or a file of it is damaged
+   */
+  public void verify(long step) {
+    requireStep(step);
+    requireOpen();
+    background.await();
+    new StepFolder(folder.step(step)).verify();
   }
 
   /**

@@ -106,6 +106,28 @@ record StepFolder(Path path) {
    * @throws CheckpointException if a file is missing or differs
    */
   Manifest verify(Part rank) {
+    Manifest manifest = manifest();
+    manifest.of(rank).forEach(this::verify);
+    return manifest;
+  }
+
+  /**
+   * Checks the manifest and the digests of the files of all ranks.
+   *
+   * @throws CheckpointException if a file is missing or differs
+   */
+  void verify() {
+    Manifest manifest = manifest();
+    manifest.parts().forEach(this::verify);
+    manifest.own().forEach((name, ofRanks) -> ofRanks.forEach(part -> verify(name, part)));
+  }
+
+  private void verify(String name, SavedPart part) {
+    part.files().forEach(this::verify);
+    requireTensors(name, part);
+  }
+
+  private Manifest manifest() {
     byte[] bytes = readSmall(path.resolve(MANIFEST));
     String expected =
         new String(readSmall(path.resolve(DIGEST)), StandardCharsets.US_ASCII).split(" ", 2)[0];
@@ -113,23 +135,15 @@ record StepFolder(Path path) {
       throw damaged(MANIFEST, "its SHA-256 is not the one in " + DIGEST);
     }
     String text = new String(bytes, StandardCharsets.UTF_8);
-    Manifest manifest;
     try {
-      manifest = Manifest.parse(text);
+      Manifest manifest = Manifest.parse(text);
       manifest.requireAllFiles();
+      return manifest;
     } catch (IllegalArgumentException e) {
       Problem problem = Manifest.isOfOtherVersion(text) ? Problem.MISMATCH : Problem.DAMAGED;
       throw new CheckpointException(
           path.resolve(MANIFEST), problem, String.valueOf(e.getMessage()), e);
     }
-    manifest
-        .of(rank)
-        .forEach(
-            (name, part) -> {
-              part.files().forEach(this::verify);
-              requireTensors(name, part);
-            });
-    return manifest;
   }
 
   /** Checks that a part in several files has each of its tensors once. */
