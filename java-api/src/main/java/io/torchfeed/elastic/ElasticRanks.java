@@ -232,6 +232,12 @@ public final class ElasticRanks implements Ranks {
     return false;
   }
 
+  /** Asks the other ranks to continue without this one, as {@link Membership#requestLeave} does. */
+  @Override
+  public void requestLeave() {
+    membership.requestLeave();
+  }
+
   @Override
   public void fail(Throwable failure) {
     if (!(requireNonNull(failure, "failure") instanceof MembershipEndedException)) {

@@ -10,6 +10,7 @@ import io.torchfeed.distributed.membership.MembershipEndedException;
 import io.torchfeed.distributed.membership.World;
 import io.torchfeed.training.Progress;
 import io.torchfeed.training.StateStore;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -69,19 +70,20 @@ final class ElasticStates implements StateStore {
 
   /** Loads the state on rank 0; the others copy it. */
   @Override
-  public void load(TrainingState state) {
+  public Optional<Loaded> load(TrainingState state) {
     requirePossible(world());
     if (!isFirst()) {
-      return;
+      return Optional.empty();
     }
     if (again != null && generations != null) {
       generations.load(again, state);
-      return;
+      return Optional.of(new Loaded("generation " + again.name(), List.of()));
     }
     Optional<Checkpoint> last = checkpoints == null ? Optional.empty() : checkpoints.load(state);
     if (last.isEmpty() && world().origin() == World.Origin.CHECKPOINT) {
       throw new StateLostException("its folder has no checkpoint");
     }
+    return last.map(Loaded::of);
   }
 
   @Override

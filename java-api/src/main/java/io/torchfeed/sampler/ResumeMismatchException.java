@@ -46,6 +46,24 @@ public final class ResumeMismatchException extends IllegalArgumentException {
   }
 
   /**
+   * Creates an exception that also names where the state was saved.
+   *
+   * @param source for example the folder of a checkpoint
+   * @param mismatch the mismatch, which is the cause of this exception
+   */
+  public ResumeMismatchException(String source, ResumeMismatchException mismatch) {
+    super(
+        "cannot continue from %s: %s; to begin again, use another folder of checkpoints"
+            .formatted(
+                requireNonNull(source, "source"),
+                requireNonNull(mismatch, "mismatch").getMessage()),
+        mismatch);
+    this.parameter = mismatch.parameter;
+    this.saved = mismatch.saved;
+    this.present = mismatch.present;
+  }
+
+  /**
    * Returns the name of the difference: the first parameter that differs, {@code kind} for the kind
    * of plan, or {@code order digest} if the parameters are equal but the orders are not.
    *

@@ -5,7 +5,6 @@ import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.Shards;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.sampler.Part;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -37,8 +36,11 @@ record FixedRanks(@Nullable ProcessGroup all) implements Ranks {
     }
 
     @Override
-    public void load(TrainingState state) {
-      checkpoints.load(state, all == null ? Part.whole() : all.part());
+    public Optional<Loaded> load(TrainingState state) {
+      return (all == null
+              ? checkpoints.load(state)
+              : checkpoints.load(state, all.part(), all::allGatherLongs))
+          .map(Loaded::of);
     }
 
     @Override

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
  * elastic ranks.
  *
  * <p>To be implemented by sources of ranks; programs get one from {@link #of} or a package such as
- * {@code io.torchfeed.elastic}. The methods other than {@link #areFixed}, {@link #haveOwnData} and
- * {@link #store} are called by the loop, in one thread. Those that have a body here suit ranks that
- * stay the same until the end.
+ * {@code io.torchfeed.elastic}. The methods other than {@link #areFixed}, {@link #haveOwnData},
+ * {@link #store} and {@link #requestLeave} are called by the loop, in one thread. Those that have a
+ * body here suit ranks that stay the same until the end.
  */
 public interface Ranks {
   /**
@@ -145,6 +145,12 @@ public interface Ranks {
     requireNonNull(failure, "failure");
     return false;
   }
+
+  /**
+   * Asks to leave at the end of a step, while the others continue; from any thread. {@link #commit}
+   * then returns true. Only called if ranks do not stay: of those that do, the loop stops all.
+   */
+  default void requestLeave() {}
 
   /**
    * Notes that this rank cannot continue.

@@ -3,17 +3,27 @@ package io.torchfeed.training;
 
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.sampler.ResumeMismatchException;
+import io.torchfeed.training.LoopEvent.Kind;
 import io.torchfeed.training.steps.EpochBatches;
+import java.util.Optional;
+import java.util.function.Consumer;
 
 /** The state of a loop, and when it is saved. */
 final class SavedState {
   private static final long NONE = -1;
+  private static final String COMPLETE =
+      "all epochs were complete after %d steps, in %s; for more, set more epochs, or to begin again,"
+          + " another folder of checkpoints";
 
   private final StateStore store;
   private final long everySteps;
   private final Progress progress;
   private final TrainingState state;
   private long last = NONE;
+  private Optional<StateStore.Loaded> loaded = Optional.empty();
+  private long loadedStep = NONE;
+  private boolean isReported;
 
   SavedState(StateStore store, long everySteps, Progress progress, TrainingState state) {
     this.store = store;
@@ -31,7 +41,31 @@ final class SavedState {
   }
 
   void load() {
-    store.load(state);
+    loaded = store.load(state);
+    loadedStep = progress.step();
+    isReported = false;
+  }
+
+  /** Reports the checkpoint once, and if the training was complete then. */
+  void report(long epochs, Consumer<LoopEvent> events) {
+    if (loaded.isEmpty() || isReported) {
+      return;
+    }
+    isReported = true;
+    loaded.get().skipped().forEach(each -> events.accept(new LoopEvent(Kind.SKIPPED, each)));
+    boolean isComplete = progress.epoch() >= epochs;
+    String text = isComplete ? COMPLETE : "continues after %d steps, from %s";
+    events.accept(
+        new LoopEvent(
+            isComplete ? Kind.NOTHING_LEFT : Kind.RESUMED,
+            text.formatted(loadedStep, loaded.get().name())));
+  }
+
+  /** Returns the exception for a position that the data does not have, with its checkpoint. */
+  ResumeMismatchException explained(ResumeMismatchException mismatch) {
+    return loaded.isPresent() && progress.step() == loadedStep
+        ? new ResumeMismatchException(loaded.get().name(), mismatch)
+        : mismatch;
   }
 
   /**
@@ -50,18 +84,18 @@ final class SavedState {
       return;
     }
     model.average();
-    store.save(progress.step(), state);
+    saveNow();
   }
 
-  void saveAfterEpoch() {
+  void saveNow() {
     last = progress.step();
     store.save(last, state);
   }
 
-  /** Saves the state once all epochs are complete, unless the end of the last one did. */
+  /** Saves the state at the end of the run, unless it is saved already. */
   void saveAtEnd() {
     if (last != progress.step()) {
-      saveAfterEpoch();
+      saveNow();
     }
     store.await();
   }

@@ -3,13 +3,49 @@ package io.torchfeed.training;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.checkpoint.Checkpoint;
 import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.internal.Checks;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * Where the state of a {@link TrainingLoop} is saved; to be implemented by sources of {@link
  * Ranks}. All ranks call each method together, in the thread of the loop.
  */
 public interface StateStore {
+  /**
+   * A state that was loaded.
+   *
+   * @param name its name in messages, for example the folder of a checkpoint
+   * @param skipped why newer ones were not loaded, newest first
+   */
+  record Loaded(String name, List<String> skipped) {
+    /**
+     * Creates the description of a state.
+     *
+     * @param name its name in messages
+     * @param skipped why newer ones were not loaded
+     * @throws NullPointerException if a value is null
+     */
+    public Loaded {
+      requireNonNull(name, "name");
+      skipped = Checks.copyOf("skipped", skipped);
+    }
+
+    /**
+     * Describes a checkpoint.
+     *
+     * @param checkpoint that was loaded
+     * @return its folder, and the faults of newer ones
+     */
+    public static Loaded of(Checkpoint checkpoint) {
+      return new Loaded(
+          requireNonNull(checkpoint, "checkpoint").folder().toString(),
+          checkpoint.skipped().stream().map(each -> String.valueOf(each.getMessage())).toList());
+    }
+  }
+
   /**
    * Returns a store that saves nothing.
    *
@@ -23,7 +59,9 @@ public interface StateStore {
       }
 
       @Override
-      public void load(TrainingState state) {}
+      public Optional<Loaded> load(TrainingState state) {
+        return Optional.empty();
+      }
 
       @Override
       public void save(long step, TrainingState state) {}
@@ -43,8 +81,9 @@ public interface StateStore {
    * Loads the last state, if there is one.
    *
    * @param state receives it
+   * @return the state that this rank has loaded; empty if there is none, or another rank has it
    */
-  void load(TrainingState state);
+  Optional<Loaded> load(TrainingState state);
 
   /**
    * Notes that the current ranks hold a state, and train from there on.

@@ -5,24 +5,14 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.distributed.training.ModelAveraging;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.distributed.training.SingleModel;
-import io.torchfeed.internal.Failures;
-import io.torchfeed.internal.Hash64;
-import io.torchfeed.training.steps.AccumulatedStep;
-import io.torchfeed.training.steps.EpochBatches;
-import io.torchfeed.training.steps.Peers;
-import io.torchfeed.training.steps.PlanAgreement;
-import io.torchfeed.training.steps.StepGuard;
+import io.torchfeed.internal.Checks;
+import io.torchfeed.internal.TerminationSignal;
 import java.util.Arrays;
-import java.util.Optional;
 import java.util.function.Function;
-import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A training loop that keeps epochs, steps and checkpoints, on one process or several.
@@ -59,17 +49,17 @@ import org.jspecify.annotations.Nullable;
  * buffers, so that a failed one can be undone. A step is complete when the optimizer has changed
  * the parameters.
  *
- * <p>Of ranks that exchange weights, by {@link ModelAveraging}, all begin with the mean of the
- * weights of those that have trained, and with rank 0's buffers and optimizer, whenever ranks have
- * changed. The weights are also averaged at the end of each epoch, before a checkpoint, and before
- * ranks change as planned. The weights of a rank that is lost are lost, as far as it has not
- * exchanged them; a rank that is a step behind another one then, or more if weights are exchanged
- * less often than in each step, does not make up for it, so that its batches of these steps have no
- * effect. Its algorithm must fit any number of ranks: see {@link
+ * <p>Of ranks that exchange weights, by {@link io.torchfeed.distributed.training.ModelAveraging},
+ * all begin with the mean of the weights of those that have trained, and with rank 0's buffers and
+ * optimizer, whenever ranks have changed. The weights are also averaged at the end of each epoch,
+ * before a checkpoint, and before ranks change as planned. The weights of a rank that is lost are
+ * lost, as far as it has not exchanged them; a rank that is a step behind another one then, or more
+ * if weights are exchanged less often than in each step, does not make up for it, so that its
+ * batches of these steps have no effect. Its algorithm must fit any number of ranks: see {@link
  * io.torchfeed.distributed.training.AveragingAlgorithm#withAllIfOdd}.
  *
- * <p>An exception of the user's code is thrown to the caller of {@link #run}. Not thread-safe: one
- * thread runs it.
+ * <p>An exception of the user's code is thrown to the caller of {@link #run}. Not thread-safe,
+ * except {@link #requestStop}: one thread runs it.
  *
  * @param <M> the model
  */
@@ -96,8 +86,14 @@ public final class TrainingLoop<M extends ReplicatedModel> {
 
   /** The end of a training on this rank. */
   public enum Outcome {
-    /** All epochs have been completed, and this rank holds the final state. */
+    /**
+     * All epochs have been completed, and this rank holds the final state; perhaps from a
+     * checkpoint, so that no step was left.
+     */
     COMPLETED,
+
+    /** All ranks have stopped after the same step, as one was asked to, and saved a checkpoint. */
+    STOPPED,
 
     /** The others completed the training before this rank could join them. */
     NOT_NEEDED,
@@ -109,24 +105,18 @@ public final class TrainingLoop<M extends ReplicatedModel> {
     LEFT
   }
 
-  private final TrainingLoopBuilder<M> options;
   private final Ranks ranks;
   private final Progress progress;
-  private final SavedState saved;
-  private final LoopModel<M> model;
-  private final LoopData data;
+  private final PlannedStop stop;
+  private final LoopRun<M> run;
   private boolean isRun;
-  private boolean isHolder;
-  private Peers peers = Peers.of(null);
 
   TrainingLoop(
       TrainingLoopBuilder<M> options, LoopModel<M> model, SavedState saved, LoopData data) {
-    this.options = options;
-    this.ranks = options.ranks;
-    this.progress = options.progress;
-    this.model = model;
-    this.saved = saved;
-    this.data = data;
+    ranks = options.ranks;
+    progress = options.progress;
+    stop = new PlannedStop();
+    run = new LoopRun<>(options, model, saved, data, stop);
   }
 
   /**
@@ -173,7 +163,8 @@ public final class TrainingLoop<M extends ReplicatedModel> {
   }
 
   /**
-   * Trains until all epochs are completed. Can be called once.
+   * Trains until all epochs are completed. Can be called once. If a checkpoint has them all, it
+   * takes no step, and {@linkplain TrainingLoopBuilder#events reports} that.
    *
    * @param loss the forward pass of a batch
    * @param update changes the parameters by their gradients, usually {@code optimizer::step}; with
@@ -184,6 +175,8 @@ public final class TrainingLoop<M extends ReplicatedModel> {
    * @throws IllegalStateException if it was called before; or the loader does not deliver in order;
    *     or this rank's data or options differ from rank 0's; or the ranks have loaded different
    *     checkpoints. Sources of {@link Ranks} have exceptions of their own
+   * @throws io.torchfeed.sampler.ResumeMismatchException if the checkpoint, which it names, is of
+   *     other data
    * @throws InterruptedException if this thread is interrupted
    */
   public Outcome run(Loss<? super M> loss, Runnable update) throws InterruptedException {
@@ -193,19 +186,36 @@ public final class TrainingLoop<M extends ReplicatedModel> {
       throw new IllegalStateException("a training loop can be run once");
     }
     isRun = true;
-    try {
-      return groups(loss, update);
-    } catch (RuntimeException | Error e) {
-      if (e instanceof RuntimeException failure && ranks.isLeft(failure)) {
-        saved.saveAsLast();
-        return Outcome.LEFT;
-      }
-      ranks.fail(e);
-      throw e;
-    } finally {
-      data.close();
-      model.close();
+    return run.with(loss, update);
+  }
+
+  /**
+   * Asks for the end of the training after the step in progress, or in a group at most one step
+   * later. All ranks of a group stop after the same step; {@link #run} saves a checkpoint and
+   * returns {@link Outcome#STOPPED}. A run after it continues with the same bits. It is enough if
+   * one rank calls this, also more than once, from any thread; with no effect once the steps are
+   * complete. Elastic ranks continue without this one, which {@linkplain Outcome#LEFT leaves}.
+   */
+  public void requestStop() {
+    if (ranks.areFixed()) {
+      stop.request();
+    } else {
+      ranks.requestLeave();
     }
+  }
+
+  /**
+   * Makes SIGTERM and SIGINT {@linkplain #requestStop ask for a stop} instead of ending this
+   * process. A second signal of the same kind ends it as usual.
+   *
+   * @param others names of more such signals without SIG, for example {@code USR1} as the warning
+   *     of a cluster before the time of a job is over
+   * @throws IllegalStateException if the JVM does not allow it, for example with {@code -Xrs}, or
+   *     for a signal that the JVM uses itself
+   */
+  public void stopOnTermination(String... others) {
+    requireNonNull(others, "others");
+    TerminationSignal.handle(Checks.copyOf("others", Arrays.asList(others)), this::requestStop);
   }
 
   /**
@@ -215,150 +225,5 @@ public final class TrainingLoop<M extends ReplicatedModel> {
    */
   public long step() {
     return progress.step();
-  }
-
-  private Outcome groups(Loss<? super M> loss, Runnable update) throws InterruptedException {
-    String reason = "";
-    while (ranks.next(reason)) {
-      try {
-        Optional<String> end = together(loss, update);
-        if (end.isEmpty()) {
-          return Outcome.COMPLETED;
-        }
-        reason = end.get();
-      } finally {
-        ranks.leave();
-      }
-    }
-    return Outcome.NOT_NEEDED;
-  }
-
-  /** Trains with the current ranks; returns why they end, or nothing if training is complete. */
-  private Optional<String> together(Loss<? super M> loss, Runnable update)
-      throws InterruptedException {
-    try {
-      enter();
-      boolean mustLeave = ranks.commit(progress.step());
-      if (!mustLeave && train(loss, update)) {
-        saved.saveAtEnd();
-        ranks.finish();
-        return Optional.empty();
-      }
-      Optional<String> broken = ranks.broken();
-      if (broken.isEmpty()) {
-        model.get().average(); // a rank that leaves takes its weights with it
-        peers.barrier().run(); // no rank is still in the last step when another one leaves
-      }
-      return Optional.of(broken.orElse(""));
-    } catch (RuntimeException e) {
-      if (!ranks.isBrokenBy(e)) {
-        throw e;
-      }
-      return Optional.of(Failures.describe(e));
-    } finally {
-      saved.await();
-    }
-  }
-
-  /** Binds the model to the ranks, and takes the state from a checkpoint or rank 0. */
-  private void enter() {
-    peers = Peers.of(ranks.group().orElse(null));
-    model.bind(ranks, isHolder, saved);
-    long[] mine = {isHolder ? 1 : 0, progress.step(), progress.digest()};
-    long[][] all =
-        peers
-            .numbers()
-            .gather(
-                PlanAgreement.withOptions(
-                    mine, options.epochs(), options.accumulate(), options.seed()));
-    PlanAgreement.requireSameOptions(all, peers);
-    if (ranks.areFixed()) {
-      PlanAgreement.requireSameStart(all, 1);
-    } else {
-      boolean areEqual = Arrays.stream(all).allMatch(each -> Arrays.equals(each, all[0]));
-      if (model.get() instanceof ModelAveraging || all[0][0] == 0 || !areEqual) {
-        ranks.share(saved.state());
-      }
-      model.continueAfter(ranks, progress);
-    }
-    isHolder = true;
-    data.take(peers.part());
-    saved.begin(ranks.areFixed());
-    options.whenChanged.accept(next(progress.epoch()));
-  }
-
-  private Step next(long epoch) {
-    return new Step(progress.step(), epoch, peers.part().rank(), peers.part().worldSize());
-  }
-
-  /** Returns whether all epochs are complete; else the ranks have changed after a step. */
-  private boolean train(Loss<? super M> loss, Runnable update) throws InterruptedException {
-    try (StepGuard guard = ranks.areFixed() ? null : new StepGuard(model.get().module())) {
-      while (progress.epoch() < options.epochs()) {
-        try (EpochBatches batches = open()) {
-          if (!epoch(guard, batches, loss, update)) {
-            return false;
-          }
-        }
-      }
-    }
-    return true;
-  }
-
-  private EpochBatches open() {
-    return ranks.haveOwnData()
-        ? progress.openOwn(data.loader(), options.accumulate(), peers)
-        : progress.open(data.loader(), options.accumulate(), peers);
-  }
-
-  /** Returns whether the epoch is complete. */
-  private boolean epoch(
-      @Nullable StepGuard guard, EpochBatches batches, Loss<? super M> loss, Runnable update)
-      throws InterruptedException {
-    try {
-      while (batches.nextStep()) {
-        step(guard, batches, loss, update);
-        if (ranks.commit(progress.step())) {
-          return false;
-        }
-      }
-      model.get().average();
-      options.afterEpoch.accept(model.get(), next(batches.epoch()));
-      progress.endEpoch();
-    } finally {
-      progress.leave();
-    }
-    saved.saveAfterEpoch();
-    return true;
-  }
-
-  private void step(
-      @Nullable StepGuard guard, EpochBatches batches, Loss<? super M> loss, Runnable update)
-      throws InterruptedException {
-    M bound = model.get();
-    Step step = next(batches.epoch());
-    options.setRate(step);
-    torch.manual_seed(Hash64.foldAll(options.seed(), step.number(), step.rank()));
-    if (guard != null) {
-      guard.begin();
-    }
-    try (PointerScope scope = new PointerScope()) {
-      new AccumulatedStep(batch -> loss.of(step, bound, batch), update, options.accumulate())
-          .run(bound, batches);
-    } catch (RuntimeException e) {
-      if (guard != null && ranks.isBrokenBy(e) && guard.completesOrUndoes()) {
-        progress.commit(model.exchanges());
-        ranks.commit(progress.step());
-      }
-      throw e;
-    }
-    progress.commit(model.exchanges());
-    try {
-      options.afterStep.accept(bound, step);
-      saved.saveAfterStep(batches, bound);
-    } catch (RuntimeException e) {
-      ranks.commit(progress.step()); // the step is complete
-      throw e;
-    }
   }
 }

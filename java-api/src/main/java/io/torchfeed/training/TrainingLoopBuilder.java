@@ -9,6 +9,8 @@ import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.internal.Once;
 import io.torchfeed.sampler.Part;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * @param <M> the model
  */
 public final class TrainingLoopBuilder<M extends ReplicatedModel> {
+  private static final Logger LOGGER = System.getLogger("io.torchfeed.training");
+
   final Ranks ranks;
   final Progress progress = Progress.ofLoop();
   private final LoopModel<M> model;
@@ -32,6 +36,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   private @Nullable Checkpoints checkpoints;
   private @Nullable Long everySteps;
   private @Nullable LearningRate rate;
+  private @Nullable Consumer<LoopEvent> events;
   Consumer<Step> whenChanged = step -> {};
   BiConsumer<M, Step> afterStep = (model, step) -> {};
   BiConsumer<M, Step> afterEpoch = (model, step) -> {};
@@ -247,6 +252,29 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   public TrainingLoopBuilder<M> afterEpoch(BiConsumer<M, Step> action) {
     afterEpoch = requireNonNull(action, "action");
     return this;
+  }
+
+  /**
+   * Sets a receiver of the events of this rank. Without it, they are logged by the {@link
+   * System.Logger} {@code io.torchfeed.training}: checkpoints that were skipped as warnings, the
+   * other ones by rank 0.
+   *
+   * @param receiver called in the thread that runs the loop
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> events(Consumer<LoopEvent> receiver) {
+    events = Once.set("events", events, requireNonNull(receiver, "receiver"));
+    return this;
+  }
+
+  void note(LoopEvent event, int rank) {
+    if (events != null) {
+      events.accept(event);
+    } else if (event.kind() == LoopEvent.Kind.SKIPPED) {
+      LOGGER.log(Level.WARNING, event.text());
+    } else if (rank == 0 || event.kind() == LoopEvent.Kind.WAITING) {
+      LOGGER.log(Level.INFO, event.text());
+    }
   }
 
   /**

@@ -3,6 +3,7 @@ package io.torchfeed.training;
 
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.training.SingleModel;
 import java.nio.file.Path;
 import org.bytedeco.javacpp.PointerScope;
@@ -24,6 +25,15 @@ class AloneLoopTest extends TrainingLoopContract {
   @Override
   void onEachRank(Body body) throws Exception {
     body.run(TrainingLoop::alone);
+  }
+
+  @Test
+  void aStopThatIsAskedForSavesACheckpointWhereverItIs() throws Exception {
+    try (PointerScope scope = new PointerScope();
+        TensorDataset data = LoopNet.data()) {
+      requirePlannedStops(indices(data), 0, 3, 4, 5, 9);
+    }
+    requirePlannedStops(uneven(), 7);
   }
 
   @Test

@@ -16,6 +16,8 @@ import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.testing.RankThreads;
+import io.torchfeed.training.LoopEvent.Kind;
+import io.torchfeed.training.TrainingLoop.Outcome;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Queue;
@@ -73,6 +75,38 @@ class ElasticLoopTest extends TrainingLoopContract {
           });
       assertThat(ends).containsExactlyInAnyOrder("lost", byHand(data, lostIn));
     }
+  }
+
+  @Test
+  void aRankThatIsAskedToStopLeavesAndTheOtherCompletes() throws Exception {
+    Queue<Outcome> ends = new ConcurrentLinkedQueue<>();
+    Queue<LoopEvent> events = new ConcurrentLinkedQueue<>();
+    try (PointerScope scope = new PointerScope();
+        TensorDataset data = LoopNet.data()) {
+      onEachRank(
+          source -> {
+            try (PointerScope inside = new PointerScope();
+                LoopNet net = new LoopNet(0)) {
+              ends.add(untilStopped(source.loop(net).events(events::add), net, data));
+            }
+          });
+    }
+    assertThat(ends).containsExactly(Outcome.LEFT, Outcome.COMPLETED);
+    assertThat(events).hasSize(4).containsOnly(new LoopEvent(Kind.WAITING, "waits for ranks"));
+  }
+
+  private static <M extends ReplicatedModel> Outcome untilStopped(
+      TrainingLoopBuilder<M> builder, LoopNet net, TensorDataset data) throws InterruptedException {
+    TrainingLoop<M> loop =
+        builder.state(net::addTo).loader(part -> loader(data, part)).epochs(200).build();
+    return loop.run(
+        (step, model, batch) -> {
+          if (step.number() == 1 && step.rank() == 1) {
+            loop.requestStop();
+          }
+          return net.loss(batch);
+        },
+        net.optimizer::step);
   }
 
   private static <M extends ReplicatedModel> String run(

@@ -11,7 +11,11 @@ import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.testing.RankThreads;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +39,47 @@ class GroupLoopTest extends TrainingLoopContract {
                 net ->
                     TrainingLoop.over(
                         Ranks.of(group), ranks -> DistributedDataParallel.wrap(net, ranks))));
+  }
+
+  @Test
+  void allRanksStopAfterTheSameStepIfOneAsksForIt() throws Exception {
+    try (PointerScope scope = new PointerScope();
+        TensorDataset data = LoopNet.data()) {
+      requirePlannedStops(indices(data), 0, 3, 4, 7);
+    }
+    requirePlannedStops(uneven(), 9);
+  }
+
+  /** The last checkpoint is damaged for one rank alone. */
+  @Test
+  void allRanksContinueFromACheckpointThatEachCanRead() throws Exception {
+    Path folder = temporary.resolve("damaged");
+    List<LoopEvent> events = Collections.synchronizedList(new ArrayList<>());
+    try (PointerScope scope = new PointerScope();
+        TensorDataset data = LoopNet.data()) {
+      RankThreads.Body body =
+          group -> {
+            try (PointerScope inside = new PointerScope();
+                LoopNet own = new LoopNet(0);
+                var model = DistributedDataParallel.wrap(own, group)) {
+              var loop = TrainingLoop.of(Ranks.of(group), model).events(events::add);
+              assertThat(train(loop, own, data, 1, folder)).isEqualTo(5);
+            }
+          };
+      RankThreads.run(2, body);
+      Files.write(
+          folder.resolve("step-000005/replica.rank-00002-of-00002.safetensors"), new byte[1]);
+      RankThreads.run(2, body);
+    }
+    assertThat(events)
+        .extracting(LoopEvent::text)
+        .filteredOn(text -> text.startsWith("continues after 4 steps, from " + folder))
+        .hasSize(2);
+    assertThat(events)
+        .filteredOn(event -> event.kind() == LoopEvent.Kind.SKIPPED)
+        .singleElement()
+        .asString()
+        .contains("step-000005", "it must have ");
   }
 
   private static <M extends ReplicatedModel> long train(
@@ -79,8 +124,8 @@ class GroupLoopTest extends TrainingLoopContract {
                   .isThrownBy(
                       () -> train(TrainingLoop.of(Ranks.of(group), model), own, data, 2, other))
                   .withMessage(
-                      "the ranks have loaded different checkpoints: rank 0 one after 5 steps, rank 1"
-                          + " one after 0; all ranks must reach the same folder");
+                      "the ranks find different checkpoints: rank 0 one after 5 steps, rank 1 none; all"
+                          + " ranks must reach the same folder");
               assertThat(train(TrainingLoop.of(Ranks.of(group), model), own, data, 2, folder))
                   .isEqualTo(10);
             }

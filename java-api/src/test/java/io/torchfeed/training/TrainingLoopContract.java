@@ -15,6 +15,7 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.testing.NumberedStream;
+import io.torchfeed.training.TrainingLoop.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -95,7 +96,9 @@ abstract class TrainingLoopContract {
   }
 
   private final List<Long> updated = Collections.synchronizedList(new ArrayList<>());
+  private final List<Outcome> ends = Collections.synchronizedList(new ArrayList<>());
   private volatile CountDownLatch stopping = new CountDownLatch(0);
+  private volatile long asked = NEVER;
   private @Nullable Path folder;
 
   final Path temporary;
@@ -112,7 +115,12 @@ abstract class TrainingLoopContract {
 
   /** Sets that a checkpoint is saved after each step. */
   void keep(TrainingLoopBuilder<?> builder, Checkpoints checkpoints) {
-    builder.checkpoints(checkpoints, 1);
+    builder.checkpoints(checkpoints, isAsked() ? 1000 : 1);
+  }
+
+  /** Returns whether a stop is asked for, so that no other checkpoint is needed. */
+  final boolean isAsked() {
+    return asked != NEVER;
   }
 
   /** Removes the checkpoints of other trainings, if the source has a place for them. */
@@ -149,6 +157,7 @@ abstract class TrainingLoopContract {
   private List<String> train(Program program, long stop) throws Exception {
     List<String> digests = Collections.synchronizedList(new ArrayList<>());
     updated.clear();
+    ends.clear();
     stopping = new CountDownLatch(ranks());
     onEachRank(
         source -> {
@@ -188,21 +197,26 @@ abstract class TrainingLoopContract {
     }
     TrainingLoop<M> loop = builder.build();
     try {
-      loop.run(
-          (step, model, batch) -> {
-            if (step.number() == stop && program.stop() != Stop.UPDATE) {
-              meet(program);
-              throw new Stopped();
-            }
-            return loss(program, net, scaler, batch);
-          },
-          () -> {
-            if (loop.step() == stop) {
-              throw new Stopped();
-            }
-            updated.add(loop.step());
-            update(program, net, scaler);
-          });
+      Outcome end =
+          loop.run(
+              (step, model, batch) -> {
+                if (step.number() == asked && step.rank() == step.worldSize() - 1) {
+                  loop.requestStop();
+                }
+                if (step.number() == stop && program.stop() != Stop.UPDATE) {
+                  meet(program);
+                  throw new Stopped();
+                }
+                return loss(program, net, scaler, batch);
+              },
+              () -> {
+                if (loop.step() == stop) {
+                  throw new Stopped();
+                }
+                updated.add(loop.step());
+                update(program, net, scaler);
+              });
+      ends.add(end);
     } catch (Stopped | PeerLostException e) { // as a process that ends here
       assertThat(stop).as("%s", e).isNotEqualTo(NEVER);
     }
@@ -264,6 +278,38 @@ abstract class TrainingLoopContract {
       seen.addAll(updates());
       assertThat(seen).as("steps, stopped in step %d", stop).isEqualTo(all);
     }
+  }
+
+  /**
+   * The loop ends after the step in which its last rank asks for it, or after the next one, and
+   * then as the one by hand.
+   */
+  final void requirePlannedStops(Program program, long... steps) throws Exception {
+    List<String> expected = byHand(program);
+    folder = null;
+    forget();
+    assertThat(train(program, NEVER)).isEqualTo(expected);
+    List<Long> all = updates();
+    for (long step : steps) {
+      folder = Files.createTempDirectory(temporary, "asked-" + step);
+      forget();
+      asked = step;
+      train(program, NEVER);
+      asked = NEVER;
+      assertThat(ends).as("asked in step %d", step).hasSize(ranks()).containsOnly(Outcome.STOPPED);
+      List<Long> seen = new ArrayList<>(updates());
+      long last = seen.get(seen.size() - 1);
+      assertThat(last).isBetween(step, ranks() == 1 ? step : step + 1);
+      assertThat(seen).as("of each rank").filteredOn(each -> each == last).hasSize(ranks());
+      assertThat(train(program, NEVER)).as("asked in step %d", step).isEqualTo(expected);
+      assertThat(ends).containsOnly(Outcome.COMPLETED);
+      seen.addAll(updates());
+      assertThat(seen).as("steps, asked in step %d", step).isEqualTo(all);
+    }
+  }
+
+  final Program indices(TensorDataset data) {
+    return indices(data, 1, false);
   }
 
   /** Returns the steps of all ranks. */

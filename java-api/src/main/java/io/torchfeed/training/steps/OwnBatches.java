@@ -28,12 +28,11 @@ public final class OwnBatches implements EpochBatches {
    */
   public OwnBatches(Batches batches, long left, int perStep, Peers peers) {
     this.batches = new IndexBatches(batches, perStep);
-    long[] mine = {(left + perStep - 1) / perStep};
-    long[] all =
-        Arrays.stream(peers.numbers().gather(mine)).mapToLong(each -> each[0]).sorted().toArray();
-    fewest = all[0];
-    most = all[all.length - 1];
-    if (most == 0) { // a position within an epoch leaves batches
+    long[] mine = {(left + perStep - 1) / perStep, batches.position()};
+    long[][] all = peers.numbers().gather(mine);
+    fewest = Arrays.stream(all).mapToLong(each -> each[0]).min().orElseThrow();
+    most = Arrays.stream(all).mapToLong(each -> each[0]).max().orElseThrow();
+    if (most == 0 && Arrays.stream(all).allMatch(each -> each[1] == 0)) {
       throw new IllegalStateException("no rank has a batch, so there is nothing to train on");
     }
   }

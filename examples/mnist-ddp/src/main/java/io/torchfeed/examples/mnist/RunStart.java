@@ -2,12 +2,10 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.checkpoint.CheckpointException;
-import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFile;
-import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -110,88 +108,55 @@ final class RunStart {
   }
 
   /**
-   * Prepares the folder of checkpoints of a run, on rank 0: empty for a new run; else its {@code
-   * LATEST} names the one to continue from, which all ranks can read.
+   * Prepares the folder of checkpoints of a run, on rank 0: empty for a new run; else with the one
+   * to continue from. Of those in the folder of the run itself, the loop chooses the newest that
+   * all ranks can read.
    *
    * @param run the folder of the run
    * @param resume a run folder or one of its checkpoints, or null
-   * @param ranks the number of ranks
    * @param warnings receives a message for each damaged checkpoint that is skipped
    * @throws CommandException if there is no good one, or the one that is named is not
    */
-  static void prepare(Path run, @Nullable Path resume, int ranks, Consumer<String> warnings) {
+  static void prepare(Path run, @Nullable Path resume, Consumer<String> warnings) {
     Path folder = run.resolve(FOLDER);
     try {
       if (resume == null) {
         delete(folder);
         return;
       }
+      requireAny(resume);
       Path source = folderOf(resume);
-      Path chosen = chosen(source, stepOf(resume), ranks, warnings);
-      if (!Files.exists(folder) || !Files.isSameFile(source, folder)) {
-        delete(folder);
-        copy(chosen, Files.createDirectories(folder).resolve(chosen.getFileName()));
+      boolean isOwn = Files.exists(folder) && Files.isSameFile(source, folder);
+      Optional<Long> named = stepOf(resume);
+      if (isOwn && named.isEmpty()) {
+        return;
       }
-      byte[] name = String.valueOf(chosen.getFileName()).getBytes(StandardCharsets.UTF_8);
-      OutputFile.write(folder.resolve(LATEST), name);
+      String chosen = "step-%06d".formatted(chosen(source, named, warnings));
+      if (!isOwn) {
+        delete(folder);
+        copy(source.resolve(chosen), Files.createDirectories(folder).resolve(chosen));
+      }
+      OutputFile.write(folder.resolve(LATEST), chosen.getBytes(StandardCharsets.UTF_8));
     } catch (IOException e) {
       throw new CommandException("Cannot prepare " + folder + ": " + e, e);
     }
   }
 
-  private static Path chosen(
-      Path source, Optional<Long> named, int ranks, Consumer<String> warnings) throws IOException {
+  private static long chosen(Path source, Optional<Long> named, Consumer<String> warnings) {
     try (Checkpoints checkpoints = Checkpoints.open(source)) {
-      for (Path each : named.isPresent() ? List.of(step(source, named.get())) : steps(source)) {
-        Optional<CheckpointException> damage = damage(checkpoints, each, ranks);
-        if (damage.isEmpty()) {
-          return each;
+      for (long step : named.map(List::of).orElseGet(checkpoints::steps)) {
+        try {
+          checkpoints.verify(step);
+          return step;
+        } catch (CheckpointException e) {
+          if (named.isPresent()) {
+            throw CommandException.wrongUse("Cannot resume from " + e.getMessage(), e);
+          }
+          warnings.accept(e.getMessage() + "; using the one before it");
         }
-        if (named.isPresent()) {
-          throw CommandException.wrongUse(
-              "Cannot resume from " + damage.get().getMessage(), damage.get());
-        }
-        warnings.accept(damage.get().getMessage() + "; using the one before it");
       }
     }
     throw none(source);
-  }
-
-  private static Path step(Path source, long step) {
-    return source.resolve("step-%06d".formatted(step));
-  }
-
-  /** Returns the checkpoints up to the latest one, the newest first. */
-  private static List<Path> steps(Path source) throws IOException {
-    Path latest = source.resolve(LATEST);
-    long last =
-        Files.exists(latest)
-            ? stepOf(source.resolve(Files.readString(latest).strip())).orElse(Long.MAX_VALUE)
-            : Long.MAX_VALUE;
-    try (Stream<Path> files = Files.list(source)) {
-      return files
-          .flatMap(file -> stepOf(file).stream())
-          .filter(step -> step <= last)
-          .sorted(Comparator.reverseOrder())
-          .map(step -> step(source, step))
-          .toList();
-    }
-  }
-
-  /** Returns why a rank cannot read a checkpoint, if so. */
-  private static Optional<CheckpointException> damage(
-      Checkpoints checkpoints, Path each, int ranks) {
-    for (int rank = 0; rank < ranks; rank++) {
-      try { // all files are checked first, and then refused for their other parts
-        long step = stepOf(each).orElseThrow();
-        checkpoints.load(TrainingState.builder().build(), Part.rank(rank).of(ranks), step);
-      } catch (CheckpointException e) {
-        if (e.problem() != Problem.MISMATCH) {
-          return Optional.of(e);
-        }
-      }
-    }
-    return Optional.empty();
   }
 
   private static void copy(Path from, Path to) throws IOException {

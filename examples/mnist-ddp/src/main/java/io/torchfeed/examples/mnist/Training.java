@@ -27,6 +27,7 @@ import io.torchfeed.examples.common.Progress;
 import io.torchfeed.examples.common.SeededSampler;
 import io.torchfeed.examples.common.mnist.MnistData;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.training.LoopEvent;
 import io.torchfeed.training.Ranks;
 import io.torchfeed.training.Step;
 import io.torchfeed.training.TrainingLoop;
@@ -91,11 +92,7 @@ final class Training implements AutoCloseable {
           Training training = new Training(settings, Ranks.of(group), device)) {
         if (group.rank() == 0) {
           OutputFolder.create(settings.out());
-          RunStart.prepare(
-              settings.out(),
-              settings.resume(),
-              group.size(),
-              line -> System.err.println("warning: " + line));
+          RunStart.prepare(settings.out(), settings.resume(), Training::warn);
         }
         group.barrier();
         training.run(RunStart.FOLDER, Integer.MAX_VALUE, Long.MAX_VALUE);
@@ -137,6 +134,19 @@ final class Training implements AutoCloseable {
     }
   }
 
+  private static void warn(String line) {
+    System.err.println("warning: " + line);
+  }
+
+  /** Prints an event, unless {@link #begin} tells it. */
+  private void note(LoopEvent event) {
+    switch (event.kind()) {
+      case SKIPPED -> warn(event.text());
+      case WAITING, STOPPED -> System.out.println(event.text());
+      case RESUMED, NOTHING_LEFT -> {}
+    }
+  }
+
   private void run(String folder, int kept, long everySteps) throws InterruptedException {
     CheckpointOptions options = CheckpointOptions.defaults().withKept(kept);
     try (Checkpoints checkpoints = Checkpoints.open(settings.out().resolve(folder), options)) {
@@ -147,6 +157,7 @@ final class Training implements AutoCloseable {
           .accumulate(settings.accumulate)
           .seed(settings.seed)
           .checkpoints(checkpoints, everySteps)
+          .events(this::note)
           .whenChanged(this::begin)
           .afterEpoch(this::epochDone)
           .build()

@@ -4,6 +4,7 @@ package io.torchfeed.examples.mnist;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.torchfeed.checkpoint.Checkpoint;
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.Shards;
 import io.torchfeed.checkpoint.TrainingState;
@@ -52,10 +53,12 @@ class RunStartTest {
   }
 
   /** Prepares a run; returns the name of the checkpoint that its loop loads. */
-  private String prepared(Path out, Path resume, int ranks) {
-    RunStart.prepare(out, resume, ranks, warnings::add);
+  private String prepared(Path out, Path resume) {
+    RunStart.prepare(out, resume, warnings::add);
     try (Checkpoints checkpoints = Checkpoints.open(out.resolve("checkpoints"))) {
-      return checkpoints.load(state()).orElseThrow().folder().getFileName().toString();
+      Checkpoint loaded = checkpoints.load(state()).orElseThrow();
+      loaded.skipped().forEach(each -> warnings.add(each.getMessage()));
+      return loaded.folder().getFileName().toString();
     }
   }
 
@@ -71,9 +74,9 @@ class RunStartTest {
     save();
     RunStart.requireAny(run);
     RunStart.requireAny(folder.resolve("step-000001"));
-    assertThat(prepared(run, run, 1)).isEqualTo("step-000002");
-    assertThat(prepared(run, folder.resolve("step-000001"), 1)).isEqualTo("step-000001");
-    assertThat(prepared(run, run, 1)).as("the later one was given up").isEqualTo("step-000001");
+    assertThat(prepared(run, run)).isEqualTo("step-000002");
+    assertThat(prepared(run, folder.resolve("step-000001"))).isEqualTo("step-000001");
+    assertThat(prepared(run, run)).as("the later one was given up").isEqualTo("step-000001");
     assertThat(folder.resolve("step-000002")).exists();
     assertThat(RunStart.runOf(folder.resolve("step-000001"))).isEqualTo(run);
     assertThat(RunStart.runOf(run)).isEqualTo(run);
@@ -82,9 +85,9 @@ class RunStartTest {
   @Test
   void aRunThatIsNotResumedStartsWithoutCheckpoints() {
     save();
-    RunStart.prepare(run, null, 1, warnings::add);
+    RunStart.prepare(run, null, warnings::add);
     assertThat(folder).doesNotExist();
-    RunStart.prepare(run, null, 1, warnings::add);
+    RunStart.prepare(run, null, warnings::add);
   }
 
   @Test
@@ -92,14 +95,15 @@ class RunStartTest {
     save();
     Files.writeString(folder.resolve("step-000002").resolve("manifest.json"), "{}");
     assertThatExceptionOfType(CommandException.class)
-        .isThrownBy(() -> prepared(run, folder.resolve("step-000002"), 1))
+        .isThrownBy(() -> prepared(run, folder.resolve("step-000002")))
         .withMessageContaining("SHA-256");
-    assertThat(prepared(run, run, 1)).isEqualTo("step-000001");
-    assertThat(warnings).singleElement().asString().contains("step-000002", "SHA-256");
+    assertThat(prepared(run, run)).isEqualTo("step-000001");
+    assertThat(prepared(run.resolve("other"), run)).isEqualTo("step-000001");
+    assertThat(warnings).hasSize(2).allMatch(line -> line.contains("step-000002/manifest.json: "));
   }
 
   @Test
-  void allRanksLoadTheSameOneIfOneOfThemCannotReadTheLast() throws IOException {
+  void oneThatARankCannotReadIsNotCopied() throws IOException {
     for (long step = 1; step <= 2; step++) {
       try (Checkpoints first = Checkpoints.open(folder);
           Checkpoints second = Checkpoints.open(folder)) {
@@ -110,8 +114,9 @@ class RunStartTest {
     Path ofSecond = folder.resolve("step-000002/own.rank-00002-of-00002.safetensors");
     assertThat(ofSecond).exists();
     Files.write(ofSecond, new byte[1]);
-    RunStart.prepare(run, run, 2, warnings::add);
-    assertThat(folder.resolve("LATEST")).content().isEqualTo("step-000001");
+    Path other = run.resolve("other");
+    RunStart.prepare(other, run, warnings::add);
+    assertThat(other.resolve("checkpoints/LATEST")).content().isEqualTo("step-000001");
     assertThat(warnings).singleElement().asString().contains("step-000002", "; using the one");
   }
 
@@ -127,8 +132,8 @@ class RunStartTest {
     Files.move(folder.resolve("step-000001"), copies.resolve("step-000001"));
     assertThat(RunStart.runOf(copies.resolve("step-000001"))).isEqualTo(copies);
     Path other = run.resolve("other");
-    assertThat(prepared(other, copies.resolve("step-000001"), 1)).isEqualTo("step-000001");
-    assertThat(prepared(other, run, 1)).isEqualTo("step-000002");
+    assertThat(prepared(other, copies.resolve("step-000001"))).isEqualTo("step-000001");
+    assertThat(prepared(other, run)).isEqualTo("step-000002");
     assertThat(other.resolve("checkpoints/step-000001")).doesNotExist();
     assertThat(copies.resolve("step-000001")).exists();
   }
@@ -138,7 +143,7 @@ class RunStartTest {
     save();
     Path renamed = Files.createDirectory(run.resolve("step-1"));
     Files.move(folder, renamed.resolve("checkpoints"));
-    assertThat(prepared(renamed, renamed, 1)).isEqualTo("step-000002");
+    assertThat(prepared(renamed, renamed)).isEqualTo("step-000002");
     assertThat(RunStart.runOf(renamed)).isEqualTo(renamed);
   }
 

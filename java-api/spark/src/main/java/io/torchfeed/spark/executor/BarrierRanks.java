@@ -9,7 +9,9 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.spark.RankCheckpoints;
 import io.torchfeed.training.Ranks;
 import io.torchfeed.training.StateStore;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,8 +50,13 @@ record BarrierRanks(ProcessGroup members, @Nullable RankCheckpoints checkpoints)
   /** The checkpoints of the job. */
   private record Store(RankCheckpoints checkpoints) implements StateStore {
     @Override
-    public void load(TrainingState state) {
-      checkpoints.load(state.shared(), state.own());
+    public Optional<Loaded> load(TrainingState state) {
+      OptionalLong step = checkpoints.load(state.shared(), state.own());
+      return step.isEmpty()
+          ? Optional.empty()
+          : Optional.of(
+              new Loaded(
+                  "the job's checkpoint after %d steps".formatted(step.getAsLong()), List.of()));
     }
 
     @Override
