@@ -13,16 +13,23 @@ import io.torchfeed.spark.job.SparkRanks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -35,7 +42,13 @@ class BarrierLoopTest extends TrainingLoopContract {
   private static final Body END = source -> {};
   private static final List<BlockingQueue<Body>> WORK =
       List.of(new LinkedBlockingQueue<>(), new LinkedBlockingQueue<>());
-  private static final BlockingQueue<Optional<Throwable>> DONE = new LinkedBlockingQueue<>();
+  private static final BlockingQueue<End> DONE = new LinkedBlockingQueue<>();
+  private static final Thread[] THREADS = new Thread[RANKS];
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final int FRAMES = 25;
+
+  /** The end of a body on a rank. */
+  private record End(int rank, Optional<Throwable> failure) {}
 
   private static Path checkpoints = Path.of("");
   private static FutureTask<List<String>> job = new FutureTask<>(List::of);
@@ -57,7 +70,9 @@ class BarrierLoopTest extends TrainingLoopContract {
           @Override
           protected void setException(Throwable e) {
             super.setException(e);
-            WORK.forEach(none -> DONE.add(Optional.of(e)));
+            for (int rank = 0; rank < RANKS; rank++) {
+              DONE.add(new End(rank, Optional.of(e)));
+            }
           }
         };
     new Thread(job, "ranks of Spark").start();
@@ -66,6 +81,7 @@ class BarrierLoopTest extends TrainingLoopContract {
 
   /** Runs in a rank. */
   private static String serve(RankContext context) throws InterruptedException {
+    THREADS[context.rank()] = Thread.currentThread();
     while (true) {
       Body body = WORK.get(context.rank()).take();
       if (body.equals(END)) {
@@ -80,14 +96,20 @@ class BarrierLoopTest extends TrainingLoopContract {
       } catch (Throwable e) {
         failure = Optional.of(e);
       }
-      DONE.add(failure);
+      DONE.add(new End(context.rank(), failure));
     }
   }
 
   @AfterAll
-  static void end() throws ExecutionException, InterruptedException {
+  static void end() throws ExecutionException, InterruptedException, TimeoutException {
     WORK.forEach(each -> each.add(END));
-    job.get();
+    job.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  @Test
+  void allRanksStopAfterTheSameStepIfOneAsksForIt() throws Exception {
+    requirePlannedStops(uneven(), 4, 14);
+    requirePlannedStops(indices(data), 0);
   }
 
   @AfterEach
@@ -106,20 +128,41 @@ class BarrierLoopTest extends TrainingLoopContract {
   }
 
   private static void run(Body body) throws InterruptedException {
+    if (job.isDone()) {
+      throw new AssertionError("the job has ended with an earlier test");
+    }
     WORK.forEach(each -> each.add(body));
+    Set<Integer> running = new TreeSet<>(Set.of(0, 1));
     Throwable first = null;
-    for (int i = 0; i < RANKS; i++) {
-      Throwable next = DONE.take().orElse(null);
-      first = first == null ? next : first;
+    while (!running.isEmpty()) {
+      End next = DONE.poll(LIMIT.toSeconds(), TimeUnit.SECONDS);
+      if (next == null) {
+        throw hung(running);
+      }
+      running.remove(next.rank());
+      first = first == null ? next.failure().orElse(null) : first;
     }
     if (first != null) {
       throw new AssertionError("a rank has failed", first);
     }
   }
 
+  /** Returns the failure that names where ranks hang, after it has ended the job. */
+  private static AssertionError hung(Set<Integer> ranks) {
+    StringBuilder text = new StringBuilder();
+    for (int rank : ranks) {
+      text.append("rank %d has not ended within %d s:\n".formatted(rank, LIMIT.toSeconds()));
+      Arrays.stream(THREADS[rank].getStackTrace())
+          .limit(FRAMES)
+          .forEach(frame -> text.append("  at ").append(frame).append('\n'));
+    }
+    TestSpark.local().sparkContext().cancelAllJobs();
+    return new AssertionError(text.toString());
+  }
+
   @Override
   void keep(TrainingLoopBuilder<?> builder, Checkpoints none) {
-    builder.checkpointEvery(1);
+    builder.checkpointEvery(isAsked() ? 1000 : 1);
   }
 
   @Override
