@@ -97,7 +97,9 @@ class TORCHFEED_API ProcessGroup {
   void abort_if_busy();
 
   /// Waits until every rank has called this function.
-  std::unique_ptr<Work> barrier(int32_t mode = kChecked);
+  ///
+  /// @param milliseconds  how long this rank waits for the others; 0: as long as in all operations
+  std::unique_ptr<Work> barrier(int32_t mode = kChecked, int64_t milliseconds = 0);
   /// Replaces `tensor` on every rank with the reduction over all ranks.
   ///
   /// @param op  a `ReduceOp`

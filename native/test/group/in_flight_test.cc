@@ -214,6 +214,32 @@ TEST(InFlightTest, WhatMayWaitForALateRankEndsLastAfterALossButBeforeTheTimeout)
   EXPECT_EQ(1, in_flight.lost_rank());
 }
 
+TEST(InFlightTest, AnOperationMayWaitLongerThanTheOthers) {
+  const Connection connection;
+  const GroupSockets sockets({connection.to(1)});
+  InFlight in_flight(sockets, 0, 2, {.lap = milliseconds(5), .timeout = milliseconds(20)});
+  Works kept;
+  const auto work = endless_work(kept);
+  auto patient = std::async(std::launch::async, [&] { in_flight.await(work, {}, kPatience); });
+  std::this_thread::sleep_for(milliseconds(100));  // the timeout passes
+  work->getFuture()->markCompleted(c10::IValue(std::vector<at::Tensor>()));
+  EXPECT_NO_THROW(patient.get());
+}
+
+TEST(InFlightTest, AnOperationMayWaitLessThanTheOthers) {
+  const Connection connection;
+  const GroupSockets sockets({connection.to(1)});
+  InFlight in_flight(sockets, 0, 2, {.lap = milliseconds(5), .timeout = milliseconds(60'000)});
+  Works kept;
+  try {
+    in_flight.await(endless_work(kept), {}, milliseconds(20));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(ErrorCode::kTimeout, e.code());
+    EXPECT_STREQ("no answer within the timeout of 20 ms", e.message());
+  }
+}
+
 /// A backend whose operations never end, and which has the tensors of the last one.
 class EndlessBackend : public c10d::Backend {
  public:

@@ -78,26 +78,32 @@ int64_t InFlight::lost_with(int64_t rank) {
   return departures_ ? culprit : culprit_;
 }
 
-/// Returns whether an operation of the host has waited for the timeout. The caller holds the lock.
-bool InFlight::is_overdue() {
-  if (has_timed_out_ || limits_.timeout.count() == 0) {
-    return false;
+/// Returns the limit for which an operation of the host has waited, if one has. The caller holds
+/// the lock.
+std::optional<std::chrono::milliseconds> InFlight::exceeded() {
+  if (has_timed_out_) {
+    return std::nullopt;
   }
-  const auto now = Clock::now();
-  const auto operations = pending();
-  return std::any_of(operations.begin(), operations.end(),
-                     [&](const auto& each) { return each->is_overdue(now, limits_.timeout); }) ||
-         std::any_of(batches_.begin(), batches_.end(),
-                     [&](const Batch* batch) { return batch->age() > limits_.timeout; });
+  for (const Batch* batch : batches_) {
+    if (batch->is_overdue()) {
+      return batch->limit();
+    }
+  }
+  for (const auto& operation : pending()) {
+    if (operation->is_overdue()) {
+      return operation->limit;
+    }
+  }
+  return std::nullopt;
 }
 
 /// Fails all operations, after the others have been told why this rank leaves: Gloo would end the
 /// connections first. They notice it a little later, so that they find the words that the callers
 /// of the operations leave in the store.
-void InFlight::time_out(std::unique_lock<std::mutex>& lock) {
+void InFlight::time_out(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds limit) {
   const auto failure = std::make_exception_ptr(
       Error(ErrorCode::kTimeout,
-            "no answer within the timeout of " + std::to_string(limits_.timeout.count()) + " ms"));
+            "no answer within the timeout of " + std::to_string(limit.count()) + " ms"));
   note_culprit(losses());
   culprit_ = culprit_ < 0 ? silent_rank() : culprit_;
   has_failed_batch_ = true;
@@ -123,11 +129,11 @@ void InFlight::time_out(std::unique_lock<std::mutex>& lock) {
 int64_t InFlight::silent_rank() const {
   int64_t silent = -1;
   for (const Batch* batch : batches_) {
-    for (const int64_t peer : batch->open_peers()) {
-      if (batch->age() > limits_.timeout && silent >= 0 && peer != silent) {
+    for (const int64_t peer : batch->is_overdue() ? batch->open_peers() : std::vector<int64_t>()) {
+      if (silent >= 0 && peer != silent) {
         return -1;
       }
-      silent = batch->age() > limits_.timeout ? peer : silent;
+      silent = peer;
     }
   }
   return silent;

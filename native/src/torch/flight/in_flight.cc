@@ -99,13 +99,15 @@ c10::intrusive_ptr<c10d::Work> InFlight::watched_on_device(
 
 c10::intrusive_ptr<c10d::Work> InFlight::add(const c10::intrusive_ptr<c10d::Work>& work,
                                              Needs needs,
-                                             const c10::intrusive_ptr<c10d::Work>& device_work) {
+                                             const c10::intrusive_ptr<c10d::Work>& device_work,
+                                             milliseconds limit) {
   const auto done = work->getFuture();
   const auto operation = std::make_shared<Operation>();
   operation->future =
       c10::make_intrusive<c10::ivalue::Future>(done->elementType(), done->devices());
   operation->needs = needs;
   operation->device_work = device_work;
+  operation->limit = limit.count() > 0 ? limit : limits_.timeout;
   operation->first_failed = first_failed_;
   {
     const std::lock_guard lock(mutex_);
@@ -131,8 +133,8 @@ c10::intrusive_ptr<c10d::Work> InFlight::add(const c10::intrusive_ptr<c10d::Work
   return c10::make_intrusive<detail::FutureWork>(operation->future);
 }
 
-void InFlight::await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs) {
-  (void)watched(work, needs)->wait();
+void InFlight::await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs, milliseconds limit) {
+  (void)add(work, needs, nullptr, limit)->wait();
 }
 
 void InFlight::await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs) {
@@ -225,8 +227,8 @@ void InFlight::watch() {
   std::vector<detail::Loss> lost;
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, limits_.lap, [&] { return is_closing_; })) {
-    if (is_overdue()) {
-      time_out(lock);
+    if (const auto limit = exceeded()) {
+      time_out(lock, *limit);
     }
     const bool is_idle = pending().empty() && batches_.empty();
     // Losses that Gloo reports by itself, it reports within a lap.

@@ -55,8 +55,8 @@ class InFlight {
     std::chrono::milliseconds quiet{1000};
     /// The same for operations that may also wait for a rank that has not begun.
     std::chrono::milliseconds long_quiet{10'000};
-    /// The most time that an operation of the host is awaited, less than its backend waits; 0: as
-    /// long as that does.
+    /// The most time that an operation of the host is awaited unless it has its own limit, less
+    /// than its backend waits; 0: as long as that does.
     std::chrono::milliseconds timeout{0};
   };
 
@@ -81,14 +81,19 @@ class InFlight {
   [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched_on_device(
       const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
   /// Waits for `watched(work, needs)`.
-  void await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
+  ///
+  /// @param limit  how long it waits, in place of `Limits::timeout`; 0: as long as that
+  void await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {},
+             std::chrono::milliseconds limit = {});
   /// Waits for `watched_on_device(work, needs)`.
   void await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
   /// Waits for a message.
   void await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer);
   /// Waits for the messages of a collective operation; fails if one of them does, or a rank is lost
   /// that had not completed the operation. One that is left may have failed before it sent its own.
-  void await_messages(std::vector<Message> messages);
+  ///
+  /// @param limit  as for `await`
+  void await_messages(std::vector<Message> messages, std::chrono::milliseconds limit = {});
 
   /// Sets the backend whose operations run on a device; to be called at most once, before any. It
   /// is aborted when the group is, or a rank is lost: else, its operations would occupy the device.
@@ -129,17 +134,18 @@ class InFlight {
   /// @param device_work  the work, if its future does not wait for the device
   [[nodiscard]] c10::intrusive_ptr<c10d::Work> add(
       const c10::intrusive_ptr<c10d::Work>& work, Needs needs,
-      const c10::intrusive_ptr<c10d::Work>& device_work);
+      const c10::intrusive_ptr<c10d::Work>& device_work, std::chrono::milliseconds limit = {});
   [[nodiscard]] std::vector<std::shared_ptr<Operation>> pending();
   void watch();
   [[nodiscard]] bool has_failed_operation() const;
-  [[nodiscard]] bool is_overdue();
-  void time_out(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] std::optional<std::chrono::milliseconds> exceeded();
+  void time_out(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds limit);
   [[nodiscard]] int64_t silent_rank() const;
   [[nodiscard]] bool is_read_behind(bool has_lost);
   void poll_device();
   void abort_device();
-  void await_batch(std::vector<Message> messages, bool is_collective);
+  void await_batch(std::vector<Message> messages, bool is_collective,
+                   std::chrono::milliseconds limit);
   [[nodiscard]] bool await_next(Batch& batch);
   [[nodiscard]] std::vector<detail::Loss> losses();
   void note_culprit(const std::vector<detail::Loss>& losses);

@@ -51,16 +51,18 @@ std::vector<int64_t> InFlight::Batch::open_peers() const {
 }
 
 void InFlight::await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer) {
-  await_batch({{work, peer}}, /*is_collective=*/false);
+  await_batch({{work, peer}}, /*is_collective=*/false, {});
 }
 
-void InFlight::await_messages(std::vector<Message> messages) {
-  await_batch(std::move(messages), /*is_collective=*/true);
+void InFlight::await_messages(std::vector<Message> messages, std::chrono::milliseconds limit) {
+  await_batch(std::move(messages), /*is_collective=*/true, limit);
 }
 
-void InFlight::await_batch(std::vector<Message> messages, bool is_collective) {
+void InFlight::await_batch(std::vector<Message> messages, bool is_collective,
+                           std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
-  Batch batch(std::move(messages), is_collective ? std::optional(++begun_) : std::nullopt);
+  Batch batch(std::move(messages), is_collective ? std::optional(++begun_) : std::nullopt,
+              limit.count() > 0 ? limit : limits_.timeout);
   batches_.insert(&batch);
   lock.unlock();
   const auto leave = [&](bool has_failed) {
@@ -86,7 +88,7 @@ void InFlight::await_batch(std::vector<Message> messages, bool is_collective) {
 bool InFlight::await_next(Batch& batch) {
   c10d::Work* work = nullptr;
   const auto limit =
-      limits_.timeout.count() > 0 ? limits_.timeout + detail::kBeyondTimeout : kNoTimeout;
+      batch.limit().count() > 0 ? batch.limit() + detail::kBeyondTimeout : kNoTimeout;
   {
     const std::lock_guard lock(mutex_);
     if (*is_aborted_) {

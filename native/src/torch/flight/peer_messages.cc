@@ -15,7 +15,9 @@ void PeerMessages::send(int64_t to, const at::Tensor& values) {
   messages_.push_back({backend_.send(buffer, static_cast<int>(to), tag_), to, /*is_sent=*/true});
 }
 
-void PeerMessages::await() { in_flight_.await_messages(std::exchange(messages_, {})); }
+void PeerMessages::await(std::chrono::milliseconds limit) {
+  in_flight_.await_messages(std::exchange(messages_, {}), limit);
+}
 
 // Each rank awaits two batches, also if one is empty: all ranks count the same.
 void pass_down(c10d::Backend& backend, InFlight& in_flight, const at::Tensor& bytes, int64_t root) {

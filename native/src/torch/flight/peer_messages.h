@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <chrono>
 #include <cstdint>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
@@ -29,7 +30,9 @@ class PeerMessages {
   /// @param values  dense
   void send(int64_t to, const at::Tensor& values);
   /// Waits for all of them; fails if one of them does, or its peer is lost.
-  void await();
+  ///
+  /// @param limit  how long it waits; 0: as long as in all operations
+  void await(std::chrono::milliseconds limit = {});
 
  private:
   c10d::Backend& backend_;

@@ -32,6 +32,7 @@ struct InFlight::Operation {
   Needs needs;
   c10::intrusive_ptr<c10d::Work> device_work;  // null unless a device does it
   int64_t number;                              // in the order in which all ranks begin them
+  std::chrono::milliseconds limit;             // of the host's wait; 0: none
   std::shared_ptr<std::atomic<int64_t>> first_failed;
   Clock::time_point start = Clock::now();
   std::atomic<bool> is_ended{false};
@@ -45,9 +46,9 @@ struct InFlight::Operation {
     }
   }
 
-  /// Returns whether the host has waited for this time. A device's backend has a limit of its own.
-  [[nodiscard]] bool is_overdue(Clock::time_point now, std::chrono::milliseconds timeout) const {
-    return !device_work && now - start > timeout;
+  /// Returns whether the host has waited for the limit. A device's backend has one of its own.
+  [[nodiscard]] bool is_overdue() const {
+    return !device_work && limit.count() > 0 && Clock::now() - start > limit;
   }
 
   /// Ends the operation if the device has.
@@ -80,7 +81,10 @@ struct InFlight::Operation {
 class InFlight::Batch {
  public:
   /// @param number  of a collective operation, in the order in which all ranks begin them
-  Batch(std::vector<Message> messages, std::optional<int64_t> number) : number_(number) {
+  /// @param limit  of the wait; 0: none
+  Batch(std::vector<Message> messages, std::optional<int64_t> number,
+        std::chrono::milliseconds limit)
+      : number_(number), limit_(limit) {
     parts_.reserve(messages.size());
     for (auto& message : messages) {
       parts_.push_back({std::move(message)});
@@ -104,6 +108,8 @@ class InFlight::Batch {
   [[nodiscard]] std::optional<int64_t> number() const { return number_; }
   [[nodiscard]] std::exception_ptr failure() const { return failure_; }
   [[nodiscard]] Clock::duration age() const { return Clock::now() - start_; }
+  [[nodiscard]] std::chrono::milliseconds limit() const { return limit_; }
+  [[nodiscard]] bool is_overdue() const { return limit_.count() > 0 && age() > limit_; }
 
  private:
   struct Part {
@@ -112,6 +118,7 @@ class InFlight::Batch {
   };
 
   const std::optional<int64_t> number_;
+  const std::chrono::milliseconds limit_;
   std::vector<Part> parts_;
   size_t awaited_ = 0;
   size_t preferred_ = 0;

@@ -24,7 +24,7 @@ at::Tensor message_of(const at::Tensor& words, const at::Tensor& values) {
 }  // namespace
 
 CallExchange::CallExchange(c10d::Backend& backend, InFlight& in_flight, const CallSignature& mine,
-                           const Values& values) {
+                           const Values& values, std::chrono::milliseconds limit) {
   PeerMessages messages(backend, in_flight, MessageKind::kCall);
   messages_.resize(static_cast<size_t>(backend.getSize()));
   for (int peer = 0; peer < backend.getSize(); ++peer) {
@@ -49,7 +49,7 @@ CallExchange::CallExchange(c10d::Backend& backend, InFlight& in_flight, const Ca
       messages.send(to, last_message);
     }
   }
-  messages.await();
+  messages.await(limit);
 }
 
 const int64_t* CallExchange::words(int64_t rank) const {

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -30,8 +31,10 @@ class CallExchange {
   /// Sends and receives nothing yet, and holds nothing.
   CallExchange() = default;
   /// Exchanges the messages; returns once all have arrived.
+  ///
+  /// @param limit  how long this rank waits for the others; 0: as long as in all operations
   CallExchange(c10d::Backend& backend, InFlight& in_flight, const CallSignature& mine,
-               const Values& values);
+               const Values& values, std::chrono::milliseconds limit);
 
   [[nodiscard]] bool is_empty() const { return messages_.empty(); }
   /// Returns the words of a rank's signature.

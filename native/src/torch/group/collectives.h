@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -10,7 +11,8 @@
 /// returns once it is done on this rank; for their contracts, see the facade's `ProcessGroup`.
 namespace torchfeed::collectives {
 
-void barrier(const RankCall& call);
+/// @param limit  how long this rank waits for the others; 0: as long as in all operations
+void barrier(const RankCall& call, std::chrono::milliseconds limit);
 void all_reduce(const RankCall& call, const std::vector<at::Tensor>& tensors, int32_t op);
 void reduce(const RankCall& call, const at::Tensor& tensor, int32_t op, int64_t root);
 void broadcast(const RankCall& call, const at::Tensor& tensor, int64_t root);

@@ -147,10 +147,14 @@ void reduce_scatter(const RankCall& call, const Tensors& outputs, const Tensors&
 
 }  // namespace
 
-void barrier(const RankCall& call) {
-  const auto exchange = call.agree([] {}, [] { return CallSignature("barrier"); });
+void barrier(const RankCall& call, std::chrono::milliseconds limit) {
+  const auto exchange = call.agree([] {}, [] { return CallSignature("barrier"); }, {}, limit);
   if (call.host() && exchange.is_empty()) {
-    call.in_flight().await(call.host()->barrier(c10d::BarrierOptions()));
+    c10d::BarrierOptions options;
+    if (limit.count() > 0) {
+      options.timeout = limit + detail::kBeyondTimeout;
+    }
+    call.in_flight().await(call.host()->barrier(options), {}, limit);
   }
 }
 
@@ -240,8 +244,10 @@ void reduce(const RankCall& call, const at::Tensor& tensor, int32_t op, int64_t 
 
 }  // namespace collectives
 
-std::unique_ptr<Work> ProcessGroup::barrier(int32_t mode) {
-  return impl_->collective(mode, [](const RankCall& call) { collectives::barrier(call); });
+std::unique_ptr<Work> ProcessGroup::barrier(int32_t mode, int64_t milliseconds) {
+  return impl_->collective(mode, [=](const RankCall& call) {
+    collectives::barrier(call, std::chrono::milliseconds(milliseconds));
+  });
 }
 
 std::unique_ptr<Work> ProcessGroup::all_reduce(const torch::Tensor& tensor, int32_t op,

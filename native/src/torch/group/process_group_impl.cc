@@ -264,7 +264,9 @@ std::vector<at::Tensor> ProcessGroup::Impl::perform(int32_t mode, const Body& bo
   }
 }
 
-void ProcessGroup::Impl::barrier() { (void)collective(kChecked, collectives::barrier); }
+void ProcessGroup::Impl::barrier() {
+  (void)collective(kChecked, [](const RankCall& call) { collectives::barrier(call, {}); });
+}
 
 std::vector<std::string> ProcessGroup::Impl::gather_texts(const std::string& text) {
   std::vector<std::string> texts;

@@ -145,8 +145,8 @@ CallSignature RankCall::signature(detail::CallName name, const Tensors& tensors)
 
 // Mismatched sizes would abort the process inside Gloo, so they are detected first.
 // A rank that rejects its own arguments announces it, since the others would wait for it.
-CallExchange RankCall::agree(const Check& check, const Describe& describe,
-                             const Values& values) const {
+CallExchange RankCall::agree(const Check& check, const Describe& describe, const Values& values,
+                             std::chrono::milliseconds limit) const {
   if (!backends_.host || !is_checked()) {
     check();
     return {};
@@ -154,7 +154,7 @@ CallExchange RankCall::agree(const Check& check, const Describe& describe,
   const std::string refusal = detail::refusal_by(check);
   CallExchange exchange(*backends_.host, in_flight_,
                         refusal.empty() ? describe() : CallSignature::refused(),
-                        refusal.empty() ? values : Values());
+                        refusal.empty() ? values : Values(), limit);
   compare(refusal, exchange);
   return exchange;
 }

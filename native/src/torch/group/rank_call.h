@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -56,8 +57,11 @@ class RankCall {
   /// Refuses the call on all ranks if `check` fails on one, or their descriptions differ. Returns
   /// the messages of the ranks to each other, with `values`; nothing if they do not compare the
   /// call. The descriptions must tell how many values there are.
+  ///
+  /// @param limit  how long this rank waits for the others; 0: as long as in all operations
   [[nodiscard]] detail::CallExchange agree(const Check& check, const Describe& describe,
-                                           const Values& values = {}) const;
+                                           const Values& values = {},
+                                           std::chrono::milliseconds limit = {}) const;
   void check_tensor(const at::Tensor& tensor) const;
   /// Checks each, and that all of them have one dtype and are on one device.
   void check_tensors(const Tensors& tensors) const;

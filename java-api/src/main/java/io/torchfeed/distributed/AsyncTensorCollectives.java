@@ -8,6 +8,8 @@ import static io.torchfeed.distributed.Operation.rows;
 import static io.torchfeed.distributed.Operation.sizeOf;
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.TimeLimit;
+import java.time.Duration;
 import java.util.Arrays;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +30,9 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
   /** Tags of users are less than this. */
   static final int MAX_TAGS = 1 << 27;
 
+  /** In place of an operation's own timeout. */
+  private static final long GROUP_TIMEOUT = 0;
+
   final GroupCalls calls;
 
   AsyncTensorCollectives(GroupCalls calls) {
@@ -40,7 +45,22 @@ public sealed class AsyncTensorCollectives permits AsyncCollectives {
    * @return the operation
    */
   public Work<Void> barrier() {
-    return calls.start(inPlace("barrier", () -> 0, (group, mode) -> group.barrier(mode)));
+    return barrier(GROUP_TIMEOUT);
+  }
+
+  /**
+   * Starts {@link TensorCollectives#barrier(Duration)}. The timeout counts from the turn of the
+   * operation.
+   *
+   * @param timeout how long this rank waits for the others, at least 1 ms; theirs may differ
+   * @return the operation
+   */
+  public Work<Void> barrier(Duration timeout) {
+    return barrier(TimeLimit.atLeastOneMilli("timeout", timeout).toMillis());
+  }
+
+  private Work<Void> barrier(long millis) {
+    return calls.start(inPlace("barrier", () -> 0, (group, mode) -> group.barrier(mode, millis)));
   }
 
   /**

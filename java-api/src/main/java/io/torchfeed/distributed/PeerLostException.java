@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * Thrown when another rank died, left, or did not respond within the group's timeout.
  *
  * <p>The message quotes the cause that a rank gave to {@link ProcessGroup#abort(Throwable)}. After
- * a timeout at which all ranks wait, but in different calls, as when one has left out a backward
- * pass, it names the calls of the others.
+ * a timeout, it names the ranks that are in no call; if all are in one, but in different ones, as
+ * when a rank has left out a backward pass, it names the calls of the others.
  *
  * <p>The group is no longer usable, except after {@link KeyValueStore#get} of a key that no rank
  * has set in time. Close it; then start all ranks again from the last checkpoint, or join another
@@ -135,9 +135,9 @@ public final class PeerLostException extends RuntimeException {
    * closed its group because it had lost that rank.
    *
    * <p>If several ranks end within a quarter of a second without closing their groups, it is
-   * unknown which was the first. After a timeout it is unknown unless the answer of a single rank
-   * is missing, or a single one waits in another call. With Python ranks, which do not tell why
-   * they leave, it can be a rank that left for another one.
+   * unknown which was the first. After a timeout it is unknown unless a single rank is in no call,
+   * or in another one. With Python ranks, which do not tell why they leave, it can be a rank that
+   * left for another one.
    *
    * @return the rank, or empty if unknown; with two ranks, always known except in the rendezvous
    */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed;
 
+import java.time.Duration;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -42,6 +43,20 @@ public abstract sealed class TensorCollectives permits Collectives, PythonProces
   /** Waits until every rank has called this method. */
   public void barrier() {
     here.barrier().await();
+  }
+
+  /**
+   * Like {@link #barrier()}, with another timeout than the group's, shorter or longer. As after
+   * that one, the group is no longer usable once it has passed, and this rank takes up to three
+   * seconds more to learn which ranks are missing; {@link ProcessGroup#monitoredBarrier} leaves the
+   * group usable.
+   *
+   * @param timeout how long this rank waits for the others, at least 1 ms; theirs may differ
+   * @throws PeerLostException if a rank has not called this method by then; except in a {@link
+   *     PythonProcessGroup}, the message names all of them
+   */
+  public void barrier(Duration timeout) {
+    here.barrier(timeout).await();
   }
 
   /**

@@ -78,7 +78,7 @@ public final class MixedRank {
         assertThat(group.store().getString("of " + other, Duration.ofSeconds(1)))
             .isEqualTo("a value");
       }
-      group.barrier();
+      group.barrier(Duration.ofMinutes(1));
     }
   }
 

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.TimeoutException;
@@ -22,6 +23,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * The words that ranks of a group leave for each other in its store once calls fail: why a rank has
@@ -105,11 +107,27 @@ public final class LastWords {
       String reason = "it gave up because of " + requireNonNull(words.get(rank)).text;
       return LossNote.lost(operation, start, OptionalInt.of(rank), reason, e);
     }
-    boolean areAll = hasTimedOut && words.size() == others();
+    boolean areAll = words.size() == others();
+    if (hasTimedOut && !areAll && !isOver.getAsBoolean() && words().isPresent()) {
+      return ofSilent(operation, start, words.keySet(), lost, e);
+    }
     words.values().removeIf(word -> word.text.equals(operation));
-    return areAll && !words.isEmpty()
+    return hasTimedOut && areAll && !words.isEmpty()
         ? inOtherCalls(operation, start, words, lost, e)
         : LossNote.lost(operation, start, lost, String.valueOf(e.getMessage()), e);
+  }
+
+  /** Returns the exception for ranks that wait in no call. */
+  private PeerLostException ofSilent(
+      String operation, long start, Set<Integer> waiting, OptionalInt lost, NativeException e) {
+    int[] silent =
+        IntStream.range(0, part.worldSize())
+            .filter(rank -> rank != part.rank() && !waiting.contains(rank))
+            .toArray();
+    String reason =
+        "%s; ranks %s are in no call".formatted(e.getMessage(), Arrays.toString(silent));
+    OptionalInt rank = lost.isEmpty() && silent.length == 1 ? OptionalInt.of(silent[0]) : lost;
+    return LossNote.lost(operation, start, rank, reason, e);
   }
 
   private static PeerLostException inOtherCalls(
