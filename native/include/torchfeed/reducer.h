@@ -23,6 +23,9 @@ struct TORCHFEED_API ReducerOptions {
 
   int64_t first_bucket_bytes = int64_t{1} << 20;
   int64_t bucket_bytes = int64_t{25} << 20;
+  /// The sizes of the buckets in their order, one per line, also in the first pass; further buckets
+  /// have the last size. Empty: the two sizes above.
+  std::string bucket_bytes_list;
   /// Set if parameters may receive no gradient in a backward pass; costs one more all-reduce.
   bool find_unused_parameters = false;
   /// Set if each backward pass uses the parameters that the first one used.

@@ -5,7 +5,7 @@ Creates the golden file python_ddp.txt without using torchfeed. To regenerate th
 
     python python_ddp.py > ../resources/golden/python_ddp.txt
 
-with torch 2.10.0 and numpy. Two processes train the same small model over Gloo. All values are
+with torch 2.13.0 and numpy; all but the scenarios "list" are the same with 2.10.0. Two processes train the same small model over Gloo. All values are
 small multiples of powers of two, so every sum is exact in any order. Each line is
 
     <scenario> rank=<rank> step=<step> <what> <values>
@@ -137,6 +137,10 @@ def run(rank):
     scenario("unused-accumulated", rank, apart, micro=2, find_unused_parameters=True)
     scenario("static", rank, [("ab", "bd")] * 4, static_graph=True)
     scenario("static-caps", rank, ["abd"] * 4, static_graph=True, bucket_cap_mb=tiny)
+    each = [cap / (1 << 20) for cap in (24, 40, 16)]
+    scenario("list", rank, steps, bucket_cap_mb_list=each)
+    scenario("list-unused", rank, CHANGING, find_unused_parameters=True, bucket_cap_mb_list=each)
+    scenario("list-static", rank, ["abd"] * 4, static_graph=True, bucket_cap_mb_list=each)
     # PyTorch copies "b" from rank 0 and reduces ".b": names of a parameter of the outermost module.
     scenario("ignored", rank, steps, ignore=("b", ".b", "count"))
     scenario("shared", rank, ["abcde"] * 4, shared=True)

@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <unordered_map>
 #include <utility>
+
+#include "torchfeed/error.h"
 
 namespace torchfeed::detail {
 namespace {
@@ -81,6 +84,22 @@ void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool a
   }
 }
 
+bool ChosenBuckets::rebuild(const std::vector<size_t>& sizes) {
+  const std::lock_guard lock(mutex_);
+  ensure_prior_reduction_finished();
+  if (!should_rebuild_buckets() || rebuilt_params_.empty()) {
+    return false;
+  }
+  auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(
+      rebuilt_params_, sizes, expect_sparse_gradients_, rebuilt_param_indices_, logger_));
+  sync_bucket_indices(buckets);
+  has_rebuilt_bucket_ = true;
+  rebuilt_params_.clear();
+  rebuilt_param_indices_.clear();
+  initialize_buckets(std::move(buckets));
+  return true;
+}
+
 void ChosenBuckets::choose(std::vector<std::vector<size_t>> buckets) {
   const std::lock_guard lock(mutex_);
   initialize_buckets(std::move(buckets));
@@ -114,10 +133,23 @@ void ChosenBuckets::assume_first_pass(const std::vector<int64_t>& uses) {
   num_bwd_calls_ = 1;
 }
 
+std::vector<size_t> bucket_sizes(const ReducerOptions& options) {
+  std::vector<size_t> sizes;
+  for (const auto& line : lines_of(options.bucket_bytes_list)) {
+    const int64_t size = std::stoll(line);
+    if (size < 1) {
+      throw Error(ErrorCode::kInvalidArgument, "bucket sizes must be at least 1 byte, got " + line);
+    }
+    sizes.push_back(static_cast<size_t>(size));
+  }
+  return sizes;
+}
+
 BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                              const std::vector<NamedTensor>& parameters,
                              const std::vector<bool>& sparse, const ReducerOptions& options)
-    : find_unused_(options.find_unused_parameters && !options.static_graph) {
+    : find_unused_(options.find_unused_parameters && !options.static_graph),
+      sizes_(bucket_sizes(options)) {
   std::vector<at::Tensor> tensors;
   std::unordered_map<size_t, std::string> names;
   for (const auto& [name, tensor] : parameters) {
@@ -126,7 +158,9 @@ BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group
   }
   // As in PyTorch: buckets that are formed again after the first backward pass are one at first.
   std::vector<size_t> limits = {std::numeric_limits<int64_t>::max()};
-  if (find_unused_) {
+  if (!sizes_.empty()) {
+    limits = sizes_;
+  } else if (find_unused_) {
     limits = {static_cast<size_t>(options.first_bucket_bytes),
               static_cast<size_t>(options.bucket_bytes)};
   }
@@ -158,7 +192,7 @@ void BucketReducer::exchange_over(ExchangeGroups groups,
 }
 
 void BucketReducer::rebuild() {
-  if (reducer_->rebuild_buckets()) {
+  if (sizes_.empty() ? reducer_->rebuild_buckets() : reducer_->rebuild(sizes_)) {
     list_buckets();
   }
 }

@@ -51,6 +51,9 @@ struct BucketRecord {
 /// @param as_view  whether dense gradients become views of the buckets, and so are not written
 void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool as_view);
 
+/// Returns the sizes of `bucket_bytes_list`; throws `INVALID_ARGUMENT` for one that is below 1.
+[[nodiscard]] std::vector<size_t> bucket_sizes(const ReducerOptions& options);
+
 /// libtorch's reducer, with buckets that are chosen rather than formed after the first pass.
 class ChosenBuckets : public c10d::Reducer {
  public:
@@ -58,6 +61,9 @@ class ChosenBuckets : public c10d::Reducer {
 
   /// Returns whether the buckets have changed since the construction.
   [[nodiscard]] bool are_final() const { return has_rebuilt_bucket_; }
+  /// Like `rebuild_buckets`, with a size for each bucket; further buckets have the last size.
+  /// libtorch takes such sizes from 2.13 on.
+  [[nodiscard]] bool rebuild(const std::vector<size_t>& sizes);
   /// Sets the buckets, once and for all; to be called before the first backward pass.
   void choose(std::vector<std::vector<size_t>> buckets);
   /// Returns how often the first backward pass over a static graph used each parameter, and then,
@@ -113,6 +119,7 @@ class BucketReducer {
 
   bool find_unused_;
   std::shared_ptr<ReductionLog> log_ = std::make_shared<ReductionLog>();
+  std::vector<size_t> sizes_;  // of each bucket; empty for libtorch's
   std::shared_ptr<ChosenBuckets> reducer_;
   std::shared_ptr<c10d::Logger> logger_;  // the reducer uses it, but does not own it
   std::vector<BucketRecord> buckets_;

@@ -17,6 +17,7 @@ void check_options(const ReducerOptions& options, int64_t world_size) {
                                                  std::to_string(options.first_bucket_bytes) +
                                                  " and " + std::to_string(options.bucket_bytes));
   }
+  (void)detail::bucket_sizes(options);
   if (options.buffer_mode < 0 || options.buffer_mode >= ReducerOptions::kBufferModeCount) {
     throw Error(ErrorCode::kInvalidArgument, "buffer_mode must be in [0, " +
                                                  std::to_string(ReducerOptions::kBufferModeCount) +

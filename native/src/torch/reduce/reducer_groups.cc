@@ -43,6 +43,10 @@ std::string describe(const ReducerOptions& options) {
       << options.gradient_as_bucket_view << "\nbufferMode "
       << kModes.at(static_cast<size_t>(options.buffer_mode)) << "\nexchange "
       << detail::describe_exchange(options.exchange);
+  const char* before = "\nbucketBytesList ";
+  for (const auto size : detail::bucket_sizes(options)) {
+    out << std::exchange(before, ", ") << size;
+  }
   for (const auto& name : detail::lines_of(options.ignored_names)) {
     out << "\nignored " << name;
   }

@@ -140,6 +140,7 @@ class ConstructionTest {
         List.of(
             defaults.withBucketBytes(3),
             defaults.withBucketBytes(3, 4),
+            defaults.withBucketBytesList(List.of(3L, 4L)),
             defaults.withFindUnusedParameters(true),
             defaults.withStaticGraph(true),
             defaults.withGradientAsBucketView(true),

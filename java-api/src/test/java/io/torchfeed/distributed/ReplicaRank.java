@@ -96,6 +96,16 @@ final class ReplicaRank {
         new String[] {"abd", "abd", "abd", "abd"},
         1,
         false);
+    List<Long> each = List.of(24L, 40L, 16L);
+    scenario("list", new Net(group), PYTHON.withBucketBytesList(each), all, 1, false);
+    scenario("list-unused", new Net(group), unused.withBucketBytesList(each), changing, 1, false);
+    scenario(
+        "list-static",
+        new Net(group),
+        fixed.withBucketBytesList(each),
+        new String[] {"abd", "abd", "abd", "abd"},
+        1,
+        false);
     scenario("ignored", new Net(group), PYTHON.withIgnored(List.of("b", "count")), all, 1, false);
     String[] withShared = {"abcde", "abcde", "abcde", "abcde"};
     scenario("shared", new Net(group).withShared(), PYTHON, withShared, 1, false);
@@ -178,6 +188,12 @@ final class ReplicaRank {
   private void optionsAreChecked() {
     Net net = new Net(group);
     var options = DataParallelOptions.defaults();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> options.withBucketBytesList(List.of()))
+        .withMessage("bytes must hold at least one size, got none");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> options.withBucketBytesList(List.of(24L, 0L)))
+        .withMessage("bytes must be at least 1, got 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> options.withBucketBytes(0))
         .withMessage("first must be at least 1, got 0");

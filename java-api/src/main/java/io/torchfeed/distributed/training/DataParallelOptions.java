@@ -4,6 +4,7 @@ package io.torchfeed.distributed.training;
 import io.torchfeed.bindings.ReducerOptions;
 import io.torchfeed.internal.Checks;
 import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
@@ -54,6 +55,7 @@ public final class DataParallelOptions {
 
   private long firstBucketBytes = 1L << 20;
   private long bucketBytes = 25L << 20;
+  private List<Long> bucketBytesList = List.of();
   private boolean findUnusedParameters;
   private boolean staticGraph;
   private boolean gradientAsBucketView;
@@ -102,7 +104,28 @@ public final class DataParallelOptions {
         options -> {
           options.firstBucketBytes = first;
           options.bucketBytes = others;
+          options.bucketBytesList = List.of();
         });
+  }
+
+  /**
+   * Returns these options with a size for each bucket in which gradients are reduced; PyTorch's
+   * {@code bucket_cap_mb_list}, which 2.13 introduced. The sizes count from the bucket that is
+   * reduced first, once buckets are formed in the order of the gradients of the first backward
+   * pass. Before that, they count from the first parameter of the module.
+   *
+   * @param bytes the size in bytes at which each bucket is full, at least 1; further buckets have
+   *     the last size; copied
+   * @return the options
+   * @throws IllegalArgumentException if there is no size, or one is below 1
+   */
+  public DataParallelOptions withBucketBytesList(List<Long> bytes) {
+    List<Long> copy = Checks.copyOf("bytes", bytes);
+    if (copy.isEmpty()) {
+      throw new IllegalArgumentException("bytes must hold at least one size, got none");
+    }
+    copy.forEach(size -> check("bytes", size));
+    return with(options -> options.bucketBytesList = copy);
   }
 
   /**
@@ -181,6 +204,7 @@ public final class DataParallelOptions {
     DataParallelOptions changed = new DataParallelOptions();
     changed.firstBucketBytes = firstBucketBytes;
     changed.bucketBytes = bucketBytes;
+    changed.bucketBytesList = bucketBytesList;
     changed.findUnusedParameters = findUnusedParameters;
     changed.staticGraph = staticGraph;
     changed.gradientAsBucketView = gradientAsBucketView;
@@ -209,6 +233,7 @@ public final class DataParallelOptions {
     return new ReducerOptions()
         .first_bucket_bytes(firstBucketBytes)
         .bucket_bytes(bucketBytes)
+        .bucket_bytes_list(new BytePointer(ModuleTensors.lines(bucketBytesList)))
         .find_unused_parameters(findUnusedParameters)
         .static_graph(staticGraph)
         .gradient_as_bucket_view(gradientAsBucketView)

@@ -99,9 +99,9 @@ record ModuleTensors(List<String> names, TensorVector tensors) {
   }
 
   /** Returns the names, one per line. */
-  static String lines(Iterable<String> names) {
+  static String lines(Iterable<?> values) {
     StringBuilder lines = new StringBuilder();
-    names.forEach(name -> lines.append(name).append('\n'));
+    values.forEach(value -> lines.append(value).append('\n'));
     return lines.toString();
   }
 
