@@ -167,7 +167,7 @@ final class LegacyTorch implements TorchStorages {
   public InputStream open(String key) throws IOException {
     Region region = requireNonNull(regions.get(key));
     channel.position(region.start);
-    return new FirstBytes(Channels.newInputStream(channel), region.bytes);
+    return new SavedBytes.FirstBytes(Channels.newInputStream(channel), region.bytes);
   }
 
   @Override

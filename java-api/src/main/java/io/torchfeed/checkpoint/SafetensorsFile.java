@@ -127,7 +127,7 @@ public final class SafetensorsFile implements AutoCloseable {
     // Not from the bytes: Jackson would also take UTF-16 and UTF-32.
     Reader text =
         new InputStreamReader(
-            new FirstBytes(Channels.newInputStream(channel), headerBytes),
+            new SavedBytes.FirstBytes(Channels.newInputStream(channel), headerBytes),
             StandardCharsets.UTF_8.newDecoder());
     return new SafetensorsFile(
         path, channel, SafetensorsHeader.parse(text, size - dataStart), dataStart);

@@ -6,6 +6,7 @@ import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.RegularFile;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -71,5 +72,39 @@ final class SavedBytes {
     ByteBuffer begin = ByteBuffer.allocate((int) Math.min(channel.size(), FileContent.BEGIN_BYTES));
     readFully(channel, begin, 0);
     return begin.array();
+  }
+
+  /** The first bytes of a stream. */
+  static final class FirstBytes extends InputStream {
+    private final InputStream stream;
+    private long left;
+
+    FirstBytes(InputStream stream, long left) {
+      this.stream = stream;
+      this.left = left;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
+    }
+
+    @Override
+    public int read(byte[] into, int from, int length) throws IOException {
+      if (left == 0) {
+        return -1;
+      }
+      int count = stream.read(into, from, (int) Math.min(length, left));
+      left -= Math.max(count, 0);
+      return count;
+    }
+
+    @Override
+    public long skip(long count) throws IOException {
+      long skipped = stream.skip(Math.min(count, left));
+      left -= skipped;
+      return skipped;
+    }
   }
 }

@@ -207,7 +207,7 @@ final class StoredZip {
       throw outside(entry);
     }
     channel.position(start + from);
-    return new FirstBytes(Channels.newInputStream(channel), entry.bytes);
+    return new SavedBytes.FirstBytes(Channels.newInputStream(channel), entry.bytes);
   }
 
   private static ZipException outside(Entry entry) {
