@@ -104,8 +104,13 @@ public final class HadoopFolder {
     }
   }
 
-  /** Returns the names of the complete checkpoints, newest first. */
-  List<String> complete() throws IOException {
+  /**
+   * Returns the names of the complete checkpoints.
+   *
+   * @return the names, newest first
+   * @throws IOException if the file system fails
+   */
+  public List<String> complete() throws IOException {
     List<String> names = new ArrayList<>();
     for (String name : all()) {
       if (!digests(name).isEmpty()) {
