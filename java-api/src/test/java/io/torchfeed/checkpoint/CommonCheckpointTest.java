@@ -74,7 +74,7 @@ class CommonCheckpointTest {
           assertThat(loaded.step()).isEqualTo(1);
           assertThat(loaded.ranks()).isEqualTo(2);
           assertThat(loaded.skipped())
-              .extracting(each -> each.path().getParent().getFileName().toString())
+              .extracting(each -> each.path().getName(each.path().getNameCount() - 2).toString())
               .containsExactly(
                   group.rank() == 0
                       ? new String[] {"step-000004", "step-000002"}
