@@ -108,24 +108,31 @@ public final class Plateau implements Schedule, Stateful {
   public StateDict stateDict() {
     return StateDict.of(
         """
-        {"version":%d,"kind":"%s","best":"%s","factor":%s,"bad":%d,"cooling":%d}"""
-            .formatted(VERSION, KIND, best, factor, bad, cooling),
+        {"version":%s,"kind":"%s","metric":"%s","best":"%s","factor":%s,"bad":%s,"cooling":%s}"""
+            .formatted(VERSION, KIND, metric(), best, factor, bad, cooling),
         Map.of());
   }
 
   /**
-   * Continues from the state of another schedule, which must have been made for the same metric.
+   * Continues from the state of another schedule of the same kind of metric.
    *
    * @param state borrowed
-   * @throws IllegalArgumentException if it is of another object, or malformed
+   * @throws IllegalArgumentException if it is of another object, as of a score in place of a loss,
+   *     or malformed
    */
   @Override
   public void loadStateDict(StateDict state) {
     requireNonNull(state, "state");
     JsonObject json = JsonObject.parse("state of a " + KIND, state.json());
     json.requireKind(KIND);
-    json.only("version", "kind", "best", "factor", "bad", "cooling").requireVersion(VERSION);
+    json.only("version", "kind", "metric", "best", "factor", "bad", "cooling")
+        .requireVersion(VERSION);
     state.requireFit(Map.of());
+    if (!json.text("metric").equals(metric())) {
+      throw new IllegalArgumentException(
+          "the state of a Plateau must be of a %s, got one of a %s"
+              .formatted(metric(), json.text("metric")));
+    }
     double savedBest = Double.parseDouble(json.text("best")); // may be infinite
     double savedFactor = json.decimal("factor");
     long savedBad = json.number("bad");
@@ -139,5 +146,9 @@ public final class Plateau implements Schedule, Stateful {
     factor = savedFactor;
     bad = savedBad;
     cooling = savedCooling;
+  }
+
+  private String metric() {
+    return isLoss ? "loss" : "score";
   }
 }

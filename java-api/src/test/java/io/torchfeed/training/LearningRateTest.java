@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.checkpoint.StateDict;
+import java.util.Locale;
 import java.util.Map;
 import org.bytedeco.pytorch.OptimizerParamGroup;
 import org.bytedeco.pytorch.TensorVector;
@@ -106,9 +107,9 @@ class LearningRateTest {
     for (String state :
         new String[] {
           "{\"version\":1,\"kind\":\"GradScaler\"}",
-          "{\"version\":1,\"kind\":\"Plateau\",\"best\":\"low\",\"factor\":1.0,\"bad\":0,\"cooling\":0}",
-          "{\"version\":1,\"kind\":\"Plateau\",\"best\":\"1\",\"factor\":2.0,\"bad\":0,\"cooling\":0}",
-          "{\"version\":1,\"kind\":\"Plateau\",\"best\":\"1\",\"factor\":1.0,\"bad\":-1,\"cooling\":0}",
+          "{\"version\":1,\"kind\":\"Plateau\",\"metric\":\"loss\",\"best\":\"low\",\"factor\":1.0,\"bad\":0,\"cooling\":0}",
+          "{\"version\":1,\"kind\":\"Plateau\",\"metric\":\"loss\",\"best\":\"1\",\"factor\":2.0,\"bad\":0,\"cooling\":0}",
+          "{\"version\":1,\"kind\":\"Plateau\",\"metric\":\"loss\",\"best\":\"1\",\"factor\":1.0,\"bad\":-1,\"cooling\":0}",
         }) {
       try (StateDict wrong = StateDict.of(state, Map.of())) {
         assertThatIllegalArgumentException().isThrownBy(() -> plateau.loadStateDict(wrong));
@@ -121,5 +122,31 @@ class LearningRateTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> PlateauOptions.defaults().withPatience(-1))
         .withMessage("reports must be at least 0, got -1");
+  }
+
+  @Test
+  void aPlateauOfAScoreIsNotOneOfALoss() {
+    try (StateDict state = Plateau.ofScore(PlateauOptions.defaults()).stateDict()) {
+      Plateau loss = Plateau.ofLoss(PlateauOptions.defaults());
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> loss.loadStateDict(state))
+          .withMessage("the state of a Plateau must be of a loss, got one of a score");
+    }
+  }
+
+  @Test
+  void theStateOfAPlateauHasTheDigitsOfJsonInEachLocale() {
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+    Plateau plateau = Plateau.ofLoss(PlateauOptions.defaults().withPatience(0));
+    plateau.report(2);
+    plateau.report(3);
+    try (StateDict state = plateau.stateDict()) {
+      Plateau next = Plateau.ofLoss(PlateauOptions.defaults());
+      next.loadStateDict(state);
+      assertThat(next.factor(0)).isEqualTo(0.1);
+    } finally {
+      Locale.setDefault(before);
+    }
   }
 }

@@ -26,7 +26,7 @@ record StageFiles(SparkSession spark, String path) {
   /** Writes a new folder. */
   void write(Class<?> type, String uid, Serializable stage) throws IOException {
     String metadata =
-        ("{\"class\":\"%s\",\"timestamp\":%d,\"sparkVersion\":\"%s\",\"uid\":\"%s\","
+        ("{\"class\":\"%s\",\"timestamp\":%s,\"sparkVersion\":\"%s\",\"uid\":\"%s\","
                 + "\"paramMap\":{},\"defaultParamMap\":{}}\n")
             .formatted(type.getName(), System.currentTimeMillis(), spark.version(), uid);
     write(METADATA, metadata.getBytes(StandardCharsets.UTF_8));
