@@ -117,8 +117,8 @@ public final class Plateau implements Schedule, Stateful {
    * Continues from the state of another schedule of the same kind of metric.
    *
    * @param state borrowed
-   * @throws IllegalArgumentException if it is of another object, as of a score in place of a loss,
-   *     or malformed
+   * @throws IllegalArgumentException if it is of another object or another kind of metric, or
+   *     malformed
    */
   @Override
   public void loadStateDict(StateDict state) {
