@@ -24,7 +24,6 @@ import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -88,8 +87,7 @@ class BatchStepTest {
       }
       TensorDataset rows =
           TensorDataset.of(
-              Tensor.create(all, SIZE, 3, SIDE, SIDE).view(ScalarType.Byte),
-              Tensor.create(labels, SIZE));
+              TestImages.tensor(all, SIZE, 3, SIDE, SIDE), Tensor.create(labels, SIZE));
       opened.add(rows);
       builder = DataLoader.over(rows);
     }

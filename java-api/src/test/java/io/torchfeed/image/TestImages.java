@@ -3,6 +3,7 @@ package io.torchfeed.image;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Arrays;
 import java.util.stream.LongStream;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -32,8 +33,11 @@ final class TestImages {
     return tensor(bytes, count, 3, HEIGHT, WIDTH);
   }
 
+  /** Not by {@code create} of bytes, whose tensor is in no scope with the presets of 2.13. */
   static Tensor tensor(byte[] bytes, long... shape) {
-    return Tensor.create(bytes, shape).view(ScalarType.Byte);
+    int[] values = new int[bytes.length];
+    Arrays.setAll(values, i -> Byte.toUnsignedInt(bytes[i]));
+    return Tensor.create(values, shape).to(ScalarType.Byte);
   }
 
   static float[] floats(Tensor tensor) {

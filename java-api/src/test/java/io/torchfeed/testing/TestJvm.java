@@ -158,8 +158,12 @@ public final class TestJvm implements AutoCloseable {
     return process.exitValue();
   }
 
-  /** Returns the lines so far, without JavaCPP's warning about other versions. */
   public List<String> output() throws IOException {
+    return lines(output);
+  }
+
+  /** Returns the lines of a program so far, without JavaCPP's warning about other versions. */
+  public static List<String> lines(Path output) throws IOException {
     try (Stream<String> lines = Files.lines(output)) {
       return lines.filter(line -> !line.startsWith("Warning: Versions of org.bytedeco:")).toList();
     }

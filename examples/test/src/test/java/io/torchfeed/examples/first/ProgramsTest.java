@@ -154,7 +154,7 @@ class ProgramsTest {
     try {
       assertThat(process.waitFor(240, TimeUnit.SECONDS)).as("the program ends").isTrue();
       assertThat(process.exitValue()).as("%s", Files.readString(output)).isZero();
-      return Files.readAllLines(output);
+      return TestJvm.lines(output);
     } finally {
       process.destroyForcibly();
     }

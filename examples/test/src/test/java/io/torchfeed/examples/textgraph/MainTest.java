@@ -72,10 +72,7 @@ class MainTest {
     Process process = builder.start();
     try {
       assertThat(process.waitFor(120, TimeUnit.SECONDS)).isTrue();
-      assertThat(Files.readAllLines(output))
-          .singleElement()
-          .asString()
-          .contains("error: ", message);
+      assertThat(TestJvm.lines(output)).singleElement().asString().contains("error: ", message);
       assertThat(process.exitValue()).isEqualTo(2);
     } finally {
       process.destroyForcibly();
