@@ -2,19 +2,56 @@
 package io.torchfeed.checkpoint;
 
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** A checkpoint that has been loaded. */
 public final class Checkpoint {
+  /**
+   * How good the state of a checkpoint is.
+   *
+   * @param value the number; NaN is worse than any other
+   * @param isLoss whether a lower number is better, else a higher one
+   */
+  public record Metric(double value, boolean isLoss) {
+    /** The better first. */
+    static final Comparator<Metric> BEST_FIRST =
+        Comparator.comparingDouble(each -> each.isLoss ? each.value : -each.value);
+
+    /**
+     * Returns a metric that is better if it is lower.
+     *
+     * @param value the number
+     * @return the metric
+     */
+    public static Metric ofLoss(double value) {
+      return new Metric(value, true);
+    }
+
+    /**
+     * Returns a metric that is better if it is higher, as an accuracy.
+     *
+     * @param value the number
+     * @return the metric
+     */
+    public static Metric ofScore(double value) {
+      return new Metric(value, false);
+    }
+  }
+
   private final Path folder;
   private final long step;
   private final int ranks;
+  private final @Nullable Metric metric;
   private final List<CheckpointException> skipped;
 
-  Checkpoint(Path folder, long step, int ranks, List<CheckpointException> skipped) {
+  Checkpoint(Path folder, long step, Manifest manifest, List<CheckpointException> skipped) {
     this.folder = folder;
     this.step = step;
-    this.ranks = ranks;
+    ranks = manifest.ranks();
+    metric = manifest.metric();
     this.skipped = List.copyOf(skipped);
   }
 
@@ -46,10 +83,19 @@ public final class Checkpoint {
   }
 
   /**
-   * Returns the faults of newer checkpoints, in place of which this one was loaded; worth a
-   * warning.
+   * Returns the metric of its state.
    *
-   * @return a failure for each, newest first; usually empty
+   * @return the value of {@link TrainingState.Builder#metric} when it was saved
+   */
+  public Optional<Metric> metric() {
+    return Optional.ofNullable(metric);
+  }
+
+  /**
+   * Returns the faults of newer or better checkpoints, in place of which this one was loaded; worth
+   * a warning.
+   *
+   * @return a failure for each, in the order in which they were tried; usually empty
    */
   public List<CheckpointException> skipped() {
     return skipped;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.internal.Quotes;
 import java.io.IOException;
@@ -14,6 +15,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -104,6 +108,29 @@ record CheckpointFolder(Path path) {
     }
   }
 
+  /**
+   * Returns those steps whose checkpoint has a metric, best first, and of equal ones the first. One
+   * that cannot be read counts as one without a metric, and so does one of the other kind than the
+   * newest has.
+   *
+   * @param steps newest first
+   */
+  List<Long> bestOf(List<Long> steps) {
+    Map<Long, Metric> metrics = new TreeMap<>();
+    boolean isLoss = false;
+    for (long step : steps) {
+      Optional<Metric> metric = new StepFolder(step(step)).metric();
+      isLoss = metrics.isEmpty() ? metric.filter(Metric::isLoss).isPresent() : isLoss;
+      if (metric.isPresent() && metric.get().isLoss() == isLoss) {
+        metrics.put(step, metric.get());
+      }
+    }
+    return metrics.entrySet().stream()
+        .sorted(Map.Entry.comparingByValue(Metric.BEST_FIRST))
+        .map(Map.Entry::getKey)
+        .toList();
+  }
+
   /** Returns whether {@code LATEST} is known to name a step. */
   boolean isLatest(long step) {
     try {
@@ -146,13 +173,16 @@ record CheckpointFolder(Path path) {
     }
   }
 
-  /** Returns the exception for a folder whose checkpoints all are bad, newest first. */
+  /**
+   * Returns the exception for a folder whose checkpoints all are bad, in the order in which they
+   * were tried.
+   */
   CheckpointException noneOf(List<CheckpointException> bad) {
     CheckpointException none =
         new CheckpointException(
             path,
             Problem.DAMAGED,
-            "none of its checkpoints is good; the newest: " + bad.get(0).getMessage(),
+            "none of its checkpoints is good; the first: " + bad.get(0).getMessage(),
             bad.get(0));
     bad.stream().skip(1).forEach(none::addSuppressed);
     return none;

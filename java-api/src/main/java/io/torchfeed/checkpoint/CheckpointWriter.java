@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.StateCopy.Copy;
 import io.torchfeed.checkpoint.StateCopy.Share;
 import io.torchfeed.internal.FileReplacement;
@@ -13,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,12 +25,12 @@ final class CheckpointWriter {
   private static final Logger LOGGER = System.getLogger("io.torchfeed.checkpoint");
 
   private final CheckpointFolder folder;
-  private final int kept;
+  private final CheckpointOptions options;
   private boolean isClean;
 
-  CheckpointWriter(CheckpointFolder folder, int kept) {
+  CheckpointWriter(CheckpointFolder folder, CheckpointOptions options) {
     this.folder = folder;
-    this.kept = kept;
+    this.options = options;
   }
 
   /**
@@ -42,7 +44,8 @@ final class CheckpointWriter {
       Path partial = Files.createDirectory(folder.newHidden(step, CheckpointFolder.PARTIAL));
       try {
         StepFolder files = new StepFolder(partial);
-        files.writeManifest(ShardedManifest.ofOne(step, files.writeTensors(copy, Map.of()), own));
+        files.writeManifest(
+            ShardedManifest.ofOne(step, files.writeTensors(copy, Map.of()), own, copy.metric()));
         publish(partial, step);
       } catch (Throwable e) {
         deleteQuietly(partial, e);
@@ -74,10 +77,12 @@ final class CheckpointWriter {
         StepFolder files = new StepFolder(partial);
         meeting.agree(share.layout());
         meeting.put(
-            new Manifest(step, 1, files.writeTensors(share.copy(), share.fileNames()), Map.of()));
+            new Manifest(
+                step, 1, files.writeTensors(share.copy(), share.fileNames()), Map.of(), null));
         if (isFirst) {
           List<Manifest> all = meeting.all();
-          files.writeManifest(ShardedManifest.of(step, all, own, share.layout(), files));
+          Metric metric = share.copy().metric();
+          files.writeManifest(ShardedManifest.of(step, all, own, share.layout(), metric, files));
           meeting.clear();
           publish(partial, step);
         } else {
@@ -139,14 +144,26 @@ final class CheckpointWriter {
     }
   }
 
-  /** Deletes the oldest; later steps belong to a run that this one does not continue. */
+  /**
+   * Deletes the oldest, except the best; later steps belong to a run that this one does not
+   * continue.
+   */
   private void prune(long step) throws IOException {
     List<Long> steps = folder.steps().stream().filter(other -> other <= step).toList();
-    for (long old : steps.subList(Math.min(kept, steps.size()), steps.size())) {
-      Path hidden = folder.newHidden(old, CheckpointFolder.PARTIAL);
-      Files.move(folder.step(old), hidden, StandardCopyOption.ATOMIC_MOVE); // never seen in part
-      deleteIfPossible(hidden);
+    if (steps.size() <= options.kept()) {
+      return;
     }
+    Set<Long> old = new LinkedHashSet<>(steps.subList(options.kept(), steps.size()));
+    folder.bestOf(steps).stream().limit(options.keptBest()).forEach(old::remove);
+    for (long each : old) {
+      delete(each);
+    }
+  }
+
+  private void delete(long old) throws IOException {
+    Path hidden = folder.newHidden(old, CheckpointFolder.PARTIAL);
+    Files.move(folder.step(old), hidden, StandardCopyOption.ATOMIC_MOVE); // never seen in part
+    deleteIfPossible(hidden);
   }
 
   private void deleteHidden(String kind, Predicate<Path> isOld) throws IOException {

@@ -4,16 +4,13 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
-import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency.AllGather;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -39,6 +36,9 @@ import java.util.function.Supplier;
  * that a kill at any moment and a full disk leave the last good one. Write another name into {@code
  * LATEST} to go back to an older one, and delete the later ones, which count as the new run's else.
  *
+ * <p>The metric of a state, {@link TrainingState.Builder#metric}, is in the manifest. The best
+ * checkpoints stay beside the newest ones: see {@link #loadBest}.
+ *
  * <p>A folder must have at most one run at a time. Not thread-safe. {@code close} has no effect the
  * second time.
  */
@@ -52,7 +52,7 @@ public final class Checkpoints implements AutoCloseable {
 
   private Checkpoints(Path folder, CheckpointOptions options) {
     this.folder = new CheckpointFolder(folder);
-    writer = new CheckpointWriter(this.folder, options.kept());
+    writer = new CheckpointWriter(this.folder, options);
   }
 
   /**
@@ -256,10 +256,43 @@ public final class Checkpoints implements AutoCloseable {
     if (!common.isFound(gather)) {
       return Optional.empty();
     }
-    load(common.files(), common.manifest(), state, rank);
+    common.files().load(common.manifest(), state, rank);
     return Optional.of(
-        new Checkpoint(
-            common.files().path(), common.step(), common.manifest().ranks(), common.skipped()));
+        new Checkpoint(common.files().path(), common.step(), common.manifest(), common.skipped()));
+  }
+
+  /**
+   * Loads parts of the best checkpoint by its metric, among the {@link #steps}. If a file of these
+   * parts is damaged or missing, loads the next best. Any rank may call it alone.
+   *
+   * @param parts receives it, for example {@code TrainingState.builder().module("model",
+   *     net).build()}; some of the parts that were saved and are the same on all ranks; without any
+   *     it only finds the checkpoint
+   * @return the checkpoint; empty if none has a metric
+   * @throws CheckpointException if none of those with a metric is good; or as {@link
+   *     #load(TrainingState)}
+   * @throws IllegalStateException as {@link #load(TrainingState)}
+   */
+  public Optional<Checkpoint> loadBest(TrainingState parts) {
+    requireNonNull(parts, "parts");
+    List<CheckpointException> skipped = new ArrayList<>();
+    for (long step : folder.bestOf(steps())) {
+      StepFolder files = new StepFolder(folder.step(step));
+      try {
+        Manifest manifest = files.verify(parts.names());
+        files.load(manifest, parts, Part.whole());
+        return Optional.of(new Checkpoint(files.path(), step, manifest, skipped));
+      } catch (CheckpointException e) {
+        if (e.problem() == Problem.MISMATCH || e.getCause() instanceof ClosedByInterruptException) {
+          throw e;
+        }
+        skipped.add(e);
+      }
+    }
+    if (skipped.isEmpty()) {
+      return Optional.empty();
+    }
+    throw folder.noneOf(skipped);
   }
 
   /**
@@ -315,23 +348,8 @@ public final class Checkpoints implements AutoCloseable {
       long step, TrainingState state, Part rank, List<CheckpointException> skipped) {
     StepFolder files = new StepFolder(folder.step(step));
     Manifest manifest = files.verify(rank);
-    load(files, manifest, state, rank);
-    return new Checkpoint(files.path(), step, manifest.ranks(), skipped);
-  }
-
-  private static void load(StepFolder files, Manifest manifest, TrainingState state, Part rank) {
-    String part = "";
-    try {
-      state.requireNames(Set.copyOf(manifest.names()));
-      for (Map.Entry<String, SavedPart> saved : manifest.of(rank).entrySet()) {
-        part = "part " + saved.getKey() + ": ";
-        try (StateDict dict = files.read(saved.getValue())) {
-          state.load(saved.getKey(), dict);
-        }
-      }
-    } catch (IllegalArgumentException e) {
-      throw new CheckpointException(files.path(), Problem.MISMATCH, part + e.getMessage(), e);
-    }
+    files.load(manifest, state, rank);
+    return new Checkpoint(files.path(), step, manifest, skipped);
   }
 
   private static void requireStep(long step) {

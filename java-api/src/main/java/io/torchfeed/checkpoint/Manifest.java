@@ -2,6 +2,7 @@
 package io.torchfeed.checkpoint;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.Part;
@@ -13,7 +14,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The description of a checkpoint: {@code manifest.json} in its folder.
@@ -22,9 +25,14 @@ import java.util.regex.Pattern;
  * @param ranks the number of ranks that have written it
  * @param parts the parts that are the same on all ranks, by name
  * @param own the other parts by name: one for each rank
+ * @param metric of the state; null if it has none
  */
 record Manifest(
-    long step, int ranks, Map<String, SavedPart> parts, Map<String, List<SavedPart>> own) {
+    long step,
+    int ranks,
+    Map<String, SavedPart> parts,
+    Map<String, List<SavedPart>> own,
+    @Nullable Metric metric) {
   private static final int VERSION = 1;
 
   /** Has {@code ranks} and {@code own}, and parts with several files. */
@@ -32,6 +40,8 @@ record Manifest(
 
   private static final String FILE_END = "(-\\d{5,}-of-\\d{5,}|\\.rank-\\d{5,}-of-\\d{5,})?";
   private static final String EXTENSION = ".safetensors";
+  private static final String LOSS = "loss";
+  private static final String SCORE = "score";
 
   /** The number of tensors of a part whose manifest does not tell it. */
   static final long UNKNOWN = -1;
@@ -81,6 +91,21 @@ record Manifest(
     return names;
   }
 
+  /**
+   * Returns the manifest of some of the parts that are the same on all ranks.
+   *
+   * @throws IllegalArgumentException if one of them is missing
+   */
+  Manifest only(Set<String> names) {
+    Map<String, SavedPart> chosen = new LinkedHashMap<>(parts);
+    chosen.keySet().retainAll(names);
+    if (!chosen.keySet().containsAll(names)) {
+      throw new IllegalArgumentException(
+          "the parts must be some of %s, got %s".formatted(parts.keySet(), names));
+    }
+    return new Manifest(step, ranks, chosen, Map.of(), metric);
+  }
+
   /** Returns the parts that a rank loads: its own only if as many ranks have written it. */
   Map<String, SavedPart> of(Part rank) {
     Map<String, SavedPart> all = new LinkedHashMap<>(parts);
@@ -98,7 +123,7 @@ record Manifest(
   static Manifest parse(String text) {
     JsonObject json = JsonObject.parse("manifest", text);
     boolean isOfRanks = json.has("ranks");
-    json.only("version", "step", "parts", "ranks", "own");
+    json.only("version", "step", "parts", "ranks", "own", "metric");
     json.requireVersion(isOfRanks ? VERSION_OF_RANKS : VERSION);
     Map<String, SavedPart> parts = new LinkedHashMap<>();
     JsonObject all = json.object("parts");
@@ -119,7 +144,8 @@ record Manifest(
         own.put(name, ofRanks);
       }
     }
-    return new Manifest(json.number("step"), ranks, parts, own);
+    Metric metric = json.has("metric") ? metric(json.object("metric")) : null;
+    return new Manifest(json.number("step"), ranks, parts, own, metric);
   }
 
   /**
@@ -153,6 +179,17 @@ record Manifest(
     }
   }
 
+  private static Metric metric(JsonObject json) {
+    json.only("kind", "value");
+    String kind = json.text("kind");
+    if (!kind.equals(LOSS) && !kind.equals(SCORE)) {
+      throw new IllegalArgumentException(
+          "the kind of a metric must be %s or %s, got %s"
+              .formatted(LOSS, SCORE, Quotes.shortened(kind)));
+    }
+    return new Metric(Double.parseDouble(json.text("value")), kind.equals(LOSS));
+  }
+
   private static SavedPart part(String name, JsonObject part) {
     part.only("state", "file", "files", "tensors");
     List<JsonObject> files = part.has("files") ? part.objects("files") : List.of();
@@ -184,6 +221,12 @@ record Manifest(
       out.writeNumberField("step", step);
       if (isOfRanks) {
         out.writeNumberField("ranks", ranks);
+      }
+      if (metric != null) {
+        out.writeObjectFieldStart("metric");
+        out.writeStringField("kind", metric.isLoss() ? LOSS : SCORE);
+        out.writeStringField("value", Double.toString(metric.value())); // may be infinite, or NaN
+        out.writeEndObject();
       }
       out.writeObjectFieldStart("parts");
       for (Map.Entry<String, SavedPart> part : parts.entrySet()) {

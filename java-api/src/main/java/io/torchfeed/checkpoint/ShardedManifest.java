@@ -4,6 +4,7 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.Manifest.SavedFile;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.internal.JsonObject;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The manifest of a checkpoint that several ranks have written, each with a manifest of its own.
@@ -23,11 +25,12 @@ final class ShardedManifest {
   private ShardedManifest() {}
 
   /** Returns the manifest of a checkpoint that one process has written. */
-  static Manifest ofOne(long step, Map<String, SavedPart> written, Set<String> own) {
+  static Manifest ofOne(
+      long step, Map<String, SavedPart> written, Set<String> own, @Nullable Metric metric) {
     Map<String, SavedPart> parts = new LinkedHashMap<>(written);
     Map<String, List<SavedPart>> ofEach = new LinkedHashMap<>();
     own.forEach(name -> ofEach.put(name, List.of(requireNonNull(parts.remove(name)))));
-    return new Manifest(step, 1, parts, ofEach);
+    return new Manifest(step, 1, parts, ofEach, metric);
   }
 
   /**
@@ -36,10 +39,16 @@ final class ShardedManifest {
    * @param all of each rank, by rank
    * @param own the names of the parts that differ between the ranks
    * @param layout of the state, the same on all ranks
+   * @param metric of the state; null if it has none
    * @throws IOException if tensors are missing, or an index cannot be written
    */
   static Manifest of(
-      long step, List<Manifest> all, Set<String> own, ShardLayout layout, StepFolder files)
+      long step,
+      List<Manifest> all,
+      Set<String> own,
+      ShardLayout layout,
+      @Nullable Metric metric,
+      StepFolder files)
       throws IOException {
     Manifest first = all.get(0);
     Map<String, SavedPart> parts = new LinkedHashMap<>();
@@ -63,7 +72,7 @@ final class ShardedManifest {
         }
       }
     }
-    return new Manifest(step, all.size(), parts, ofEach);
+    return new Manifest(step, all.size(), parts, ofEach, metric);
   }
 
   /** Returns the file of each tensor. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedFile;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
@@ -20,6 +21,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.bytedeco.pytorch.Tensor;
@@ -192,8 +194,52 @@ record StepFolder(Path path) {
     }
   }
 
+  /** Returns the metric; empty if there is none, or the manifest cannot be read. */
+  Optional<Metric> metric() {
+    try {
+      return Optional.ofNullable(manifest().metric());
+    } catch (CheckpointException e) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Reads the manifest of some of the parts that all ranks share, and checks their files.
+   *
+   * @throws CheckpointException if a part or a file is missing, or a file differs
+   */
+  Manifest verify(Set<String> parts) {
+    try {
+      Manifest manifest = manifest().only(parts);
+      manifest.parts().forEach(this::verify);
+      return manifest;
+    } catch (IllegalArgumentException e) {
+      throw new CheckpointException(path, Problem.MISMATCH, String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /**
+   * Loads the parts of a rank from verified files.
+   *
+   * @throws CheckpointException if it is of other parts, or a part refuses its state
+   */
+  void load(Manifest manifest, TrainingState state, Part rank) {
+    String part = "";
+    try {
+      state.requireNames(Set.copyOf(manifest.names()));
+      for (Map.Entry<String, SavedPart> saved : manifest.of(rank).entrySet()) {
+        part = "part " + saved.getKey() + ": ";
+        try (StateDict dict = read(saved.getValue())) {
+          state.load(saved.getKey(), dict);
+        }
+      }
+    } catch (IllegalArgumentException e) {
+      throw new CheckpointException(path, Problem.MISMATCH, part + e.getMessage(), e);
+    }
+  }
+
   /** Reads a part; the caller closes it. */
-  StateDict read(SavedPart part) {
+  private StateDict read(SavedPart part) {
     Map<String, Tensor> tensors = new TreeMap<>();
     StateDict state = StateDict.owning(part.json(), tensors);
     try {

@@ -3,20 +3,18 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.StateCopy.Copy;
 import io.torchfeed.checkpoint.StateCopy.Share;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.Part;
-import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -52,14 +50,17 @@ import org.bytedeco.pytorch.Tensor;
  * saved or loaded. Not thread-safe: save and load between two steps, on the thread that trains.
  */
 public final class TrainingState implements Stateful {
-  private static final char SEPARATOR = '/';
+  static final char SEPARATOR = '/';
 
   private final Map<String, Stateful> parts;
   private final Set<String> own;
+  private final Supplier<Optional<Metric>> metric;
 
-  private TrainingState(Map<String, Stateful> parts, Set<String> own) {
+  private TrainingState(
+      Map<String, Stateful> parts, Set<String> own, Supplier<Optional<Metric>> metric) {
     this.parts = parts;
     this.own = own;
+    this.metric = metric;
   }
 
   /**
@@ -77,6 +78,7 @@ public final class TrainingState implements Stateful {
 
     private final Map<String, Stateful> parts = new LinkedHashMap<>();
     private final Set<String> own = new LinkedHashSet<>();
+    private Supplier<Optional<Metric>> metric = Optional::empty;
 
     private Builder() {}
 
@@ -197,12 +199,24 @@ public final class TrainingState implements Stateful {
     }
 
     /**
+     * Sets how good the state is: {@link Checkpoints} keep and load the best one. It is saved with
+     * the state, and not loaded.
+     *
+     * @param metric called for each save; empty if the state has not been evaluated
+     * @return this builder
+     */
+    public Builder metric(Supplier<Optional<Metric>> metric) {
+      this.metric = requireNonNull(metric, "metric");
+      return this;
+    }
+
+    /**
      * Returns the state.
      *
      * @return the state, with the parts added so far
      */
     public TrainingState build() {
-      return new TrainingState(new LinkedHashMap<>(parts), new LinkedHashSet<>(own));
+      return new TrainingState(new LinkedHashMap<>(parts), new LinkedHashSet<>(own), metric);
     }
   }
 
@@ -222,6 +236,15 @@ public final class TrainingState implements Stateful {
    */
   public Set<String> namesOfEachRank() {
     return Collections.unmodifiableSet(own);
+  }
+
+  /**
+   * Returns how good the state is at this moment.
+   *
+   * @return what {@link Builder#metric} supplies; empty by default
+   */
+  public Optional<Metric> metric() {
+    return metric.get();
   }
 
   /**
@@ -245,7 +268,7 @@ public final class TrainingState implements Stateful {
   private TrainingState only(Predicate<String> names) {
     Map<String, Stateful> chosen = new LinkedHashMap<>(parts);
     chosen.keySet().removeIf(names.negate());
-    return new TrainingState(chosen, Set.of());
+    return new TrainingState(chosen, Set.of(), metric);
   }
 
   /**
@@ -257,32 +280,13 @@ public final class TrainingState implements Stateful {
    */
   @Override
   public StateDict stateDict() {
-    return joined(copy());
+    return copy().joined();
   }
 
   /** Returns the states of all parts as {@link #stateDict}, by their {@code sharedStateDict}. */
   @Override
   public StateDict sharedStateDict() {
-    return joined(copy(Stateful::sharedStateDict));
-  }
-
-  private static StateDict joined(Copy copy) {
-    Map<String, Tensor> tensors = new LinkedHashMap<>();
-    StringWriter json = new StringWriter();
-    try (JsonGenerator out = JsonObject.FACTORY.createGenerator(json)) {
-      out.writeStartObject();
-      for (Map.Entry<String, StateDict> part : copy.parts().entrySet()) {
-        out.writeStringField(part.getKey(), part.getValue().json());
-        part.getValue()
-            .tensors()
-            .forEach((name, tensor) -> tensors.put(part.getKey() + SEPARATOR + name, tensor));
-      }
-      out.writeEndObject();
-    } catch (IOException e) {
-      copy.close();
-      throw new UncheckedIOException(e); // a string takes anything
-    }
-    return StateDict.owning(json.toString(), tensors);
+    return copy(Stateful::sharedStateDict).joined();
   }
 
   /**
@@ -326,7 +330,7 @@ public final class TrainingState implements Stateful {
   }
 
   private Copy copy(Function<Stateful, StateDict> stateOf) {
-    Copy copy = new Copy();
+    Copy copy = new Copy(metric().orElse(null));
     try {
       parts.forEach(
           (name, part) -> {
@@ -344,7 +348,7 @@ public final class TrainingState implements Stateful {
 
   /** Returns a copy of the share of a rank, which the caller closes. */
   Share share(Part rank) {
-    Copy chosen = new Copy();
+    Copy chosen = new Copy(metric().orElse(null));
     Map<String, String> fileNames = new HashMap<>();
     try (Copy all = copy(Stateful::sharedStateDict)) {
       all.parts()

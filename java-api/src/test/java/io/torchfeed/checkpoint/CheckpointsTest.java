@@ -282,7 +282,7 @@ class CheckpointsTest {
     try (Checkpoints checkpoints = Checkpoints.open(folder)) {
       assertThatExceptionOfType(CheckpointException.class)
           .isThrownBy(() -> checkpoints.load(state))
-          .withMessageContaining("none of its checkpoints is good; the newest: ")
+          .withMessageContaining("none of its checkpoints is good; the first: ")
           .withMessageContaining("bytes, got")
           .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.DAMAGED))
           .satisfies(e -> assertThat(e.getSuppressed()[0]).hasMessageContaining("SHA-256"));

@@ -93,7 +93,7 @@ class CommonCheckpointTest {
                 .isThrownBy(() -> load(group))
                 .withMessageStartingWith(
                     group.rank() == 1
-                        ? folder + ": none of its checkpoints is good; the newest: "
+                        ? folder + ": none of its checkpoints is good; the first: "
                         : folder + ": rank 1 can read none of them")
                 .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.DAMAGED)));
   }
