@@ -26,6 +26,7 @@ module io.torchfeed {
   exports io.torchfeed.graph;
   exports io.torchfeed.image;
   exports io.torchfeed.memory;
+  exports io.torchfeed.metric;
   exports io.torchfeed.sampler;
   exports io.torchfeed.sampler.balance;
   exports io.torchfeed.sampler.order;

@@ -46,6 +46,7 @@ final class Arrows {
           sampler.balance: internal sampler sampler.cursor sampler.order
           sampler.split: internal sampler.order sampler.python
           memory: bindings
+          metric: checkpoint data.loader distributed internal sampler
           image: bindings internal memory
           text: internal storage
           graph: internal text

@@ -15,6 +15,9 @@ import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
+import io.torchfeed.sampler.Tail;
+import io.torchfeed.sampler.order.StridedSampler;
+import io.torchfeed.sampler.torch.SequentialSampler;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +32,37 @@ public final class DataLoaderBuilder {
 
   DataLoaderBuilder(LoaderData data) {
     options = new LoaderOptions(data);
+  }
+
+  /**
+   * Loads each sample of the data once over all ranks, for an evaluation: in the order of the
+   * indices, without padding, so that the ranks may have different numbers of batches, also none.
+   * Rank r of n gets the samples r, r + n, and so on; of a stream, its shards. Takes the place of a
+   * sampler and of {@link #part}.
+   *
+   * @param part the part of this rank
+   * @return this builder
+   * @throws IllegalStateException if a sampler, a part or {@code dropLast} is set: they could leave
+   *     samples out or repeat them
+   * @throws IllegalArgumentException if the data is a stream with fewer shards than ranks
+   */
+  public DataLoaderBuilder forEvaluation(Part part) {
+    requireNonNull(part, "part");
+    if (options.sampler != null
+        || options.batchSampler != null
+        || options.part != null
+        || options.dropLast != null) {
+      throw new IllegalStateException(
+          "an evaluation divides the data by itself, each sample once: leave out sampler,"
+              + " batchSampler, part and dropLast");
+    }
+    options.dropLast = false;
+    if (options.data instanceof LoaderData.Stream) {
+      return part(part);
+    }
+    options.sampler =
+        StridedSampler.of(SequentialSampler.of(options.datasetSize()), part).withTail(Tail.UNEVEN);
+    return this;
   }
 
   /**

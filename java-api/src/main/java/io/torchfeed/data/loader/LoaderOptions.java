@@ -266,7 +266,7 @@ final class LoaderOptions {
         release);
   }
 
-  private long datasetSize() {
+  long datasetSize() {
     return data instanceof LoaderData.Indexed indexed
         ? indexed.dataset().size()
         : ((LoaderData.Native) data).dataset().size();

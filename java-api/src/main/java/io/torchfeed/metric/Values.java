@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.metric;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.Arrays;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+
+/** The values of tensors as arrays, and the checks of tensors. */
+final class Values {
+  private Values() {}
+
+  /** Returns the values in the order of the rows. */
+  static double[] reals(Tensor tensor) {
+    double[] values = new double[Math.toIntExact(tensor.numel())];
+    if (values.length > 0) {
+      try (PointerScope scope = new PointerScope()) {
+        tensor
+            .detach()
+            .cpu()
+            .to(torch.ScalarType.Double)
+            .contiguous()
+            .data_ptr_double()
+            .get(values);
+      }
+    }
+    return values;
+  }
+
+  /** Returns the whole numbers in the order of the rows. */
+  static long[] wholes(Tensor tensor) {
+    long[] values = new long[Math.toIntExact(tensor.numel())];
+    if (values.length > 0) {
+      try (PointerScope scope = new PointerScope()) {
+        tensor.detach().cpu().to(torch.ScalarType.Long).contiguous().data_ptr_long().get(values);
+      }
+    }
+    return values;
+  }
+
+  static boolean isWhole(Tensor tensor) {
+    return torch.isIntegralType(tensor.scalar_type(), true);
+  }
+
+  static Tensor requireWhole(String name, Tensor tensor) {
+    if (!isWhole(requireNonNull(tensor, name))) {
+      throw new IllegalArgumentException(
+          "%s must have whole numbers or booleans, got %s".formatted(name, describe(tensor)));
+    }
+    return tensor;
+  }
+
+  static Tensor requireReal(String name, Tensor tensor) {
+    if (!isWhole(requireNonNull(tensor, name)) && !torch.isFloatingType(tensor.scalar_type())) {
+      throw new IllegalArgumentException(
+          "%s must have real numbers, got %s".formatted(name, describe(tensor)));
+    }
+    return tensor;
+  }
+
+  static void requireSameShape(String name, Tensor tensor, String otherName, Tensor other) {
+    if (!Arrays.equals(tensor.shape(), other.shape())) {
+      throw new IllegalArgumentException(
+          "%s and %s must have one shape, got %s and %s"
+              .formatted(name, otherName, describe(tensor), describe(other)));
+    }
+  }
+
+  static int requireAtLeastOne(String name, int value) {
+    if (value < 1) {
+      throw new IllegalArgumentException(name + " must be at least 1, got " + value);
+    }
+    return value;
+  }
+
+  /** Returns dtype and shape. */
+  static String describe(Tensor tensor) {
+    return tensor.scalar_type() + " " + Arrays.toString(tensor.shape());
+  }
+}
