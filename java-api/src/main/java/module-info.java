@@ -8,7 +8,7 @@ module io.torchfeed {
   requires io.torchfeed.bindings;
   requires static com.github.luben.zstd_jni;
   requires static de.siegmar.fastcsv; // CsvFile
-  requires static java.desktop; // ImageDecoder.imageIo
+  requires static java.desktop; // ImageDecoder.imageIo, SummaryWriter.image
   requires static org.bytedeco.cuda; // NvJpegDecoder
   requires static transitive org.jspecify;
 
@@ -34,6 +34,7 @@ module io.torchfeed {
   exports io.torchfeed.sampler.split;
   exports io.torchfeed.sampler.torch;
   exports io.torchfeed.storage;
+  exports io.torchfeed.summary;
   exports io.torchfeed.text;
   exports io.torchfeed.training;
 }

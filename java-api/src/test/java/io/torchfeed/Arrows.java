@@ -38,6 +38,7 @@ final class Arrows {
           bindings:
           internal:
           storage: internal
+          summary: internal
           sampler: internal sampler.cursor
           sampler.cursor: internal sampler
           sampler.order: internal sampler sampler.cursor

@@ -86,6 +86,7 @@ import io.torchfeed.sampler.order.ShardShuffleSampler;
 import io.torchfeed.sampler.order.ShardedSampler;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
+import io.torchfeed.summary.SummaryWriter;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.TextPartition;
 import io.torchfeed.training.LearningRate;
@@ -334,6 +335,8 @@ final class SampleTable {
     all.put(
         LearningRate.class,
         () -> LearningRate.perStep(all.get(Optimizer.class), Schedule.constant()));
+    all.put(
+        SummaryWriter.class, () -> SummaryWriter.open(Files.createTempDirectory(folder, "run")));
     all.put(Plateau.class, () -> Plateau.ofLoss(PlateauOptions.defaults()));
     all.put(Progress.class, () -> Progress.over(all.get(DataLoader.class)));
     all.put(Generations.class, () -> Generations.open(Path.of("generations"), 1));
