@@ -15,6 +15,7 @@ module io.torchfeed {
   exports io.torchfeed;
   exports io.torchfeed.amp;
   exports io.torchfeed.checkpoint;
+  exports io.torchfeed.compiled;
   exports io.torchfeed.data;
   exports io.torchfeed.data.loader;
   exports io.torchfeed.data.source;

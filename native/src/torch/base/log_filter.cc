@@ -17,6 +17,8 @@
 #include <utility>
 #include <variant>
 
+#include "torch/base/captured_errors.h"
+
 namespace torchfeed {
 namespace {
 
@@ -138,28 +140,41 @@ thread_local int GlooLines::depth_ = 0;
 thread_local std::string GlooLines::held_;
 
 /// Keeps back the warnings of libtorch's store about failures that it also throws, and the stack
-/// traces of its errors. Each is written at once.
-class StoreWarnings final : public StreamFilter {
+/// traces of its errors, each of which is written at once; or everything, where it is captured.
+class ErrorLines final : public StreamFilter {
  public:
-  StoreWarnings() : StreamFilter(std::cerr) {}
+  ErrorLines() : StreamFilter(std::cerr) {}
 
   void begin() {
-    if (depth_++ == 0) {
-      install();
-    }
+    ++hiding_;
+    enter();
   }
 
   void end() {
-    if (--depth_ == 0) {
-      remove();
-    }
+    leave();
+    --hiding_;
+  }
+
+  /// Collects the output of this thread, and returns the text of an outer capture.
+  std::string* capture(std::string* into) {
+    enter();
+    return std::exchange(captured_, into);
+  }
+
+  void end_capture(std::string* outer) {
+    captured_ = outer;
+    leave();
   }
 
  protected:
   std::streamsize xsputn(const char* text, std::streamsize length) override {
     const std::string_view message(text, static_cast<size_t>(length));
+    if (captured_ != nullptr) {
+      captured_->append(message);
+      return length;
+    }
     const bool is_of_store =
-        depth_ > 0 &&
+        hiding_ > 0 &&
         message.substr(0, message.find('\n')).find("] [c10d] ") != std::string_view::npos;
     if (is_of_store && message.rfind("[W", 0) == 0) {
       return length;
@@ -176,10 +191,26 @@ class StoreWarnings final : public StreamFilter {
  private:
   static constexpr std::string_view kTrace = "\nException raised from ";
 
-  static thread_local int depth_;
+  void enter() {
+    if (depth_++ == 0) {
+      install();
+    }
+  }
+
+  void leave() {
+    if (--depth_ == 0) {
+      remove();
+    }
+  }
+
+  static thread_local int depth_;   // filters and captures of the thread
+  static thread_local int hiding_;  // filters alone
+  static thread_local std::string* captured_;
 };
 
-thread_local int StoreWarnings::depth_ = 0;
+thread_local int ErrorLines::depth_ = 0;
+thread_local int ErrorLines::hiding_ = 0;
+thread_local std::string* ErrorLines::captured_ = nullptr;
 
 // Other threads may be writing to these at any time.
 GlooLines& gloo_lines() {
@@ -187,9 +218,9 @@ GlooLines& gloo_lines() {
   return *kLines;
 }
 
-StoreWarnings& store_warnings() {
-  static auto* const kWarnings = new StoreWarnings();
-  return *kWarnings;
+ErrorLines& error_lines() {
+  static auto* const kLines = new ErrorLines();
+  return *kLines;
 }
 
 class WarningFilter final : public c10::WarningHandler {
@@ -214,7 +245,7 @@ class LogFilter::Impl {
   explicit Impl(int level) : hides_warnings_(level > kWarning), hides_lines_(level > kInfo) {
     if (hides_warnings_) {
       guard_.emplace(&warnings_);
-      store_warnings().begin();
+      error_lines().begin();
     }
     if (hides_lines_) {
       gloo_lines().begin();
@@ -225,7 +256,7 @@ class LogFilter::Impl {
       gloo_lines().end();
     }
     if (hides_warnings_) {
-      store_warnings().end();
+      error_lines().end();
     }
   }
   Impl(const Impl&) = delete;
@@ -245,5 +276,9 @@ LogFilter::~LogFilter() = default;
 std::unique_ptr<LogFilter> LogFilter::create() {
   return std::unique_ptr<LogFilter>(new LogFilter(std::make_unique<Impl>(log_level())));
 }
+
+CapturedErrors::CapturedErrors() : outer_(error_lines().capture(&text_)) {}
+
+CapturedErrors::~CapturedErrors() { error_lines().end_capture(outer_); }
 
 }  // namespace torchfeed

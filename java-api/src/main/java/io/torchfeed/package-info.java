@@ -17,6 +17,9 @@
  * in. {@code io.torchfeed.text} and {@code io.torchfeed.graph} are separate from this flow: they
  * read text files, divided among ranks, as lines and as graphs.
  *
+ * <p>{@link io.torchfeed.compiled.CompiledModel} stands alone, too: it runs a trained model that
+ * Python has compiled.
+ *
  * <p>Around the training step, {@code io.torchfeed.amp} adds mixed precision, {@code
  * io.torchfeed.checkpoint} saves and loads the state of a training, {@code
  * io.torchfeed.distributed.launch} starts ranks, and {@code io.torchfeed.elastic} continues when

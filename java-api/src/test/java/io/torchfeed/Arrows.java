@@ -59,6 +59,7 @@ final class Arrows {
           data.source: bindings data data.task graph image internal memory sampler text
           data.task: bindings data image internal memory
           checkpoint: bindings internal memory sampler
+          compiled: bindings internal
           distributed: bindings distributed.rendezvous internal sampler
           distributed.rendezvous: bindings distributed internal sampler
           distributed.averaging: bindings distributed distributed.rendezvous

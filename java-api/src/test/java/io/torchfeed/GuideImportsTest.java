@@ -26,7 +26,7 @@ class GuideImportsTest {
     String blocks =
         JAVA_BLOCK.matcher(guide).results().map(block -> block.group(1)).collect(joining());
     List<String> imports = new ArrayList<>();
-    for (String program : List.of("GuideTest", "GuideTrain", "GuideMixed")) {
+    for (String program : List.of("GuideTest", "GuideCompiledTest", "GuideTrain", "GuideMixed")) {
       Path file = Path.of("src", "test", "java", "io", "torchfeed", program + ".java");
       IMPORT
           .matcher(Files.readString(file))

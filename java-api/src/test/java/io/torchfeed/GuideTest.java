@@ -79,7 +79,8 @@ class GuideTest {
   @Test
   void everyBlockOfTheGuideIsRunHere() throws IOException {
     Map<String, String> run = new LinkedHashMap<>();
-    for (Class<?> type : List.of(GuideTest.class, GuideTrain.class, GuideMixed.class)) {
+    for (Class<?> type :
+        List.of(GuideTest.class, GuideCompiledTest.class, GuideTrain.class, GuideMixed.class)) {
       String source =
           Files.readString(
               Path.of("src", "test", "java", "io", "torchfeed", type.getSimpleName() + ".java"));

@@ -70,11 +70,20 @@ public final class PathBytes {
     return Path.of(URI.create(SCHEME + escaped(path) + suffix));
   }
 
-  private static String escaped(Path path) {
+  /**
+   * Requires a path that native code can open.
+   *
+   * @throws IllegalArgumentException if the path is of another file system than the default one
+   */
+  public static void requireDefault(Path path) {
     if (path.getFileSystem() != FileSystems.getDefault()) {
       throw new IllegalArgumentException(
           "%s is not in the default file system, where native code can open it".formatted(path));
     }
+  }
+
+  private static String escaped(Path path) {
+    requireDefault(path);
     String escaped = path.toUri().getRawPath();
     // The URI of an existing directory ends with a slash.
     return escaped.length() > 1 && escaped.endsWith("/")

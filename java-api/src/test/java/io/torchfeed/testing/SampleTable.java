@@ -2,12 +2,14 @@
 package io.torchfeed.testing;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.IndexedTensors;
 import io.torchfeed.checkpoint.SafetensorsFile;
 import io.torchfeed.checkpoint.TorchFile;
 import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.compiled.CompiledModel;
 import io.torchfeed.data.BatchMix;
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.NativeDataset;
@@ -99,6 +101,7 @@ import io.torchfeed.training.StateStore;
 import io.torchfeed.training.TrainingLoop;
 import io.torchfeed.training.TrainingLoopBuilder;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -245,6 +248,16 @@ final class SampleTable {
         () -> {
           SafetensorsFile.write(file, tensors, Map.of());
           return SafetensorsFile.open(file);
+        });
+    all.put(
+        CompiledModel.class,
+        () -> {
+          Path net = folder.resolve("net.pt2");
+          try (InputStream in =
+              SampleTable.class.getResourceAsStream("/golden/packages/2.10.pt2")) {
+            Files.copy(requireNonNull(in), net);
+          }
+          return CompiledModel.open(net);
         });
     all.put(
         TorchFile.class,

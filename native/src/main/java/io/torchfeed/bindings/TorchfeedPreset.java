@@ -25,6 +25,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/batch_feed.h",
               "torchfeed/device_transfer.h",
               "torchfeed/device_feed.h",
+              "torchfeed/compiled_model.h",
               "torchfeed/log_filter.h",
               "torchfeed/loopback.h",
               "torchfeed/loss_scale.h",
@@ -55,7 +56,7 @@ public class TorchfeedPreset implements InfoMapper {
   }
 
   private static final String[] NAMES_OF_THE_API = {
-    "DeviceTransfer", "ImageFiles", "ImageRecords", "ProcessGroup", "Slab", "Work",
+    "CompiledModel", "DeviceTransfer", "ImageFiles", "ImageRecords", "ProcessGroup", "Slab", "Work",
   };
 
   @Override

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.compiled;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.zip.ZipException;
+
+/** The begin of a shared library: loading one that is cut off ends the process with SIGBUS. */
+final class ElfHeader {
+  private static final int MAGIC = 0x464c457f;
+  private static final int BYTES = 64;
+  private static final int CLASS_AND_ORDER = 0x0102; // 64 bits, little endian
+  private static final int CLASS_AT = 4;
+  private static final int MACHINE_AT = 18;
+  private static final int SEGMENTS_AT = 32;
+  private static final int SEGMENT_BYTES_AT = 54;
+  private static final int SEGMENT_COUNT_AT = 56;
+  private static final int OFFSET_IN_SEGMENT = 8;
+  private static final int FILE_BYTES_IN_SEGMENT = 32;
+  private static final int MIN_SEGMENT_BYTES = 56;
+
+  private static final Map<String, Integer> MACHINES = Map.of("x86_64", 62, "aarch64", 183);
+
+  private ElfHeader() {}
+
+  /**
+   * Requires that a file is a shared library for this processor and has all of its segments.
+   *
+   * @throws IOException if not, with the reason
+   */
+  static void requireWhole(Path library) throws IOException {
+    try (FileChannel channel = FileChannel.open(library)) {
+      ByteBuffer header = read(channel, 0, BYTES);
+      if (header.getInt(0) != MAGIC || header.getShort(CLASS_AT) != CLASS_AND_ORDER) {
+        throw new ZipException("it is no ELF file of 64 bits");
+      }
+      int machine = header.getShort(MACHINE_AT);
+      if (machine != MACHINES.getOrDefault(ThisMachine.architecture(), 0)) {
+        throw new ZipException("it is for another processor, machine %s".formatted(machine));
+      }
+      long start = header.getLong(SEGMENTS_AT);
+      int bytes = Short.toUnsignedInt(header.getShort(SEGMENT_BYTES_AT));
+      int count = Short.toUnsignedInt(header.getShort(SEGMENT_COUNT_AT));
+      if (bytes < MIN_SEGMENT_BYTES || start < 0) {
+        throw new ZipException("its table of segments is malformed");
+      }
+      for (int i = 0; i < count; i++) {
+        ByteBuffer segment = read(channel, start + (long) i * bytes, MIN_SEGMENT_BYTES);
+        long offset = segment.getLong(OFFSET_IN_SEGMENT);
+        long length = segment.getLong(FILE_BYTES_IN_SEGMENT);
+        if (offset < 0 || length < 0 || length > channel.size() - offset) {
+          throw new EOFException("it ends after %s bytes".formatted(channel.size()));
+        }
+      }
+    }
+  }
+
+  private static ByteBuffer read(FileChannel channel, long from, int bytes) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    while (buffer.hasRemaining()) {
+      if (channel.read(buffer, from + buffer.position()) < 0) {
+        throw new EOFException("it ends after %s bytes".formatted(channel.size()));
+      }
+    }
+    return buffer;
+  }
+}
