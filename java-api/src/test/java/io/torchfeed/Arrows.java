@@ -73,8 +73,8 @@ final class Arrows {
           elastic: checkpoint data data.loader distributed distributed.membership \
             distributed.training internal sampler training training.steps
           amp: bindings checkpoint internal memory
-          spark: checkpoint data data.loader distributed distributed.training image internal \
-            memory sampler training
+          spark: checkpoint compiled data data.loader distributed distributed.training image \
+            internal memory sampler training
           spark.checkpoint: checkpoint distributed internal spark
           spark.executor: io.torchfeed checkpoint distributed internal memory sampler spark \
             spark.checkpoint spark.link spark.rows training

@@ -93,6 +93,23 @@ public final class RankModel implements Serializable {
   }
 
   /**
+   * Returns a model that Python has compiled, in batches of 256 rows. A batch of one row that the
+   * package does not take, since Python's dynamic sizes are at least 2, is run as two equal rows.
+   *
+   * @param model the content of a {@code .pt2} package, as {@link
+   *     io.torchfeed.compiled.CompiledModel} opens it on each executor; not copied. Each row of its
+   *     first output must depend on the same row of its inputs alone.
+   * @param output the column to add, from the first output of the package: a number, or an array of
+   *     the shape's elements
+   * @param inputs the columns that the package takes, in its order, at least one
+   * @return the model
+   * @throws IllegalArgumentException if there are no inputs
+   */
+  public static RankModel ofCompiled(byte[] model, RowColumn output, RowColumn... inputs) {
+    return of(model, CompiledForward::open, output, inputs);
+  }
+
+  /**
    * Returns this model with batches of another size.
    *
    * @param rows the rows of a batch, at least 1
