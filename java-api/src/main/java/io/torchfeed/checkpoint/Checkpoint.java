@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static java.util.Objects.requireNonNull;
+
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -16,10 +17,6 @@ public final class Checkpoint {
    * @param isLoss whether a lower number is better, else a higher one
    */
   public record Metric(double value, boolean isLoss) {
-    /** The better first. */
-    static final Comparator<Metric> BEST_FIRST =
-        Comparator.comparingDouble(each -> each.isLoss ? each.value : -each.value);
-
     /**
      * Returns a metric that is better if it is lower.
      *
@@ -38,6 +35,25 @@ public final class Checkpoint {
      */
     public static Metric ofScore(double value) {
       return new Metric(value, false);
+    }
+
+    /**
+     * Returns whether this metric is better than another one.
+     *
+     * @param other of the same kind
+     * @return false if they are equal
+     * @throws IllegalArgumentException if the other is of another kind
+     */
+    public boolean isBetterThan(Metric other) {
+      if (requireNonNull(other, "other").isLoss != isLoss) {
+        throw new IllegalArgumentException(
+            "metrics must be of one kind to be compared, got %s and %s".formatted(this, other));
+      }
+      return Double.compare(key(), other.key()) < 0;
+    }
+
+    private double key() {
+      return isLoss ? value : -value; // NaN is the largest
     }
   }
 

@@ -126,9 +126,13 @@ record CheckpointFolder(Path path) {
       }
     }
     return metrics.entrySet().stream()
-        .sorted(Map.Entry.comparingByValue(Metric.BEST_FIRST))
+        .sorted(Map.Entry.comparingByValue(CheckpointFolder::bestFirst))
         .map(Map.Entry::getKey)
         .toList();
+  }
+
+  private static int bestFirst(Metric a, Metric b) {
+    return a.isBetterThan(b) ? -1 : b.isBetterThan(a) ? 1 : 0;
   }
 
   /** Returns whether {@code LATEST} is known to name a step. */

@@ -241,7 +241,7 @@ public final class TrainingState implements Stateful {
   /**
    * Returns how good the state is at this moment.
    *
-   * @return what {@link Builder#metric} supplies; empty by default
+   * @return the value of {@link Builder#metric}; empty by default
    */
   public Optional<Metric> metric() {
     return metric.get();

@@ -42,7 +42,10 @@ public record LoopEvent(Kind kind, String text) {
     /** The checkpoint is of a training whose epochs are all complete: nothing is left to do. */
     NOTHING_LEFT,
 
-    /** The training ends after a step, as it was asked to. */
+    /** The model was evaluated. */
+    EVALUATED,
+
+    /** The training ends after a step, as it was asked to, or since a limit is reached. */
     STOPPED
   }
 }

@@ -29,7 +29,9 @@ final class LoopRun<M extends ReplicatedModel> {
   private final SavedState saved;
   private final LoopModel<M> model;
   private final LoopData data;
-  private final PlannedStop stop;
+  private final RunLimits limits;
+  private PlannedStop stop;
+  private final RunTime time;
   private boolean isHolder;
   private Peers peers = Peers.of(null);
 
@@ -46,10 +48,28 @@ final class LoopRun<M extends ReplicatedModel> {
     this.saved = saved;
     this.data = data;
     this.stop = stop;
+    limits = new RunLimits(options);
+    time = options.time();
+  }
+
+  /** The end of a pass over an epoch. */
+  private enum PassEnd {
+    /** The epoch is complete. */
+    EPOCH,
+
+    /** No step may follow. */
+    LIMIT,
+
+    /** A stop was asked for. */
+    STOP,
+
+    /** The ranks change. */
+    CHANGE
   }
 
   /** Trains; closes the data and the model. */
   Outcome with(Loss<? super M> loss, Runnable update) throws InterruptedException {
+    time.set(0);
     try {
       return groups(loss, update);
     } catch (RuntimeException | Error e) {
@@ -69,11 +89,11 @@ final class LoopRun<M extends ReplicatedModel> {
     String reason = "";
     while (isNext(reason)) {
       try {
-        Optional<String> end = together(loss, update);
-        if (end.isEmpty()) {
-          return progress.epoch() < options.epochs() ? Outcome.STOPPED : Outcome.COMPLETED;
+        Together end = together(loss, update);
+        if (end.outcome() != null) {
+          return end.outcome();
         }
-        reason = end.get();
+        reason = end.reason();
       } finally {
         ranks.leave();
       }
@@ -89,28 +109,36 @@ final class LoopRun<M extends ReplicatedModel> {
     return ranks.next(reason);
   }
 
-  /** Trains with the current ranks; returns why they end, or nothing if this run is at its end. */
-  private Optional<String> together(Loss<? super M> loss, Runnable update)
-      throws InterruptedException {
+  /**
+   * The end of a time with the same ranks.
+   *
+   * @param outcome of the run, if it ends, too
+   * @param reason why the ranks end, if it was in the middle of a step
+   */
+  private record Together(@Nullable Outcome outcome, String reason) {}
+
+  /** Trains with the current ranks. */
+  private Together together(Loss<? super M> loss, Runnable update) throws InterruptedException {
     try {
       enter();
       boolean mustLeave = ranks.commit(progress.step());
-      if (!mustLeave && train(loss, update)) {
+      Optional<Outcome> end = mustLeave ? Optional.empty() : train(loss, update);
+      if (end.isPresent()) {
         saved.saveAtEnd();
         ranks.finish();
-        return Optional.empty();
+        return new Together(end.get(), "");
       }
       Optional<String> broken = ranks.broken();
       if (broken.isEmpty()) {
         model.get().average(); // a rank that leaves takes its weights with it
         peers.barrier().run(); // no rank is still in the last step when another one leaves
       }
-      return Optional.of(broken.orElse(""));
+      return new Together(null, broken.orElse(""));
     } catch (RuntimeException e) {
       if (!ranks.isBrokenBy(e)) {
         throw e;
       }
-      return Optional.of(Failures.describe(e));
+      return new Together(null, Failures.describe(e));
     } finally {
       stop.end();
       saved.await();
@@ -121,29 +149,29 @@ final class LoopRun<M extends ReplicatedModel> {
   private void enter() {
     peers = Peers.of(ranks.group().orElse(null));
     model.bind(ranks, isHolder, saved);
-    long run = ranks.areFixed() ? ThreadLocalRandom.current().nextLong() : 0;
-    long[] mine = {isHolder ? 1 : 0, progress.step(), progress.digest(), run};
-    long[][] all =
-        peers
-            .numbers()
-            .gather(
-                PlanAgreement.withOptions(
-                    mine, options.epochs(), options.accumulate(), options.seed()));
+    long run = ThreadLocalRandom.current().nextLong();
+    long[] mine = {isHolder ? 1 : 0, progress.step(), progress.digest(), run, time.elapsed()};
+    long[][] all = peers.numbers().gather(PlanAgreement.withOptions(mine, options.shared()));
     PlanAgreement.requireSameOptions(all, peers);
+    time.set(Arrays.stream(all).mapToLong(each -> each[4]).max().orElseThrow());
     if (ranks.areFixed()) {
       PlanAgreement.requireSameStart(all, 1);
-      ranks.group().ifPresent(group -> stop.begin(progress.step(), group, all[0][3]));
     } else {
-      boolean areEqual = Arrays.stream(all).allMatch(each -> Arrays.equals(each, all[0]));
+      boolean areEqual =
+          Arrays.stream(all).allMatch(each -> Arrays.equals(each, 0, 3, all[0], 0, 3));
       if (model.get() instanceof ModelAveraging || all[0][0] == 0 || !areEqual) {
         ranks.share(saved.state());
       }
       model.continueAfter(ranks, progress);
+      stop = new PlannedStop(); // of the time; other stops are asked of the ranks
+    }
+    if (ranks.areFixed() || time.isLimited()) {
+      ranks.group().ifPresent(group -> stop.begin(progress.step(), group, all[0][3]));
     }
     isHolder = true;
     data.take(peers.part());
     saved.begin(ranks.areFixed());
-    saved.report(options.epochs(), this::note);
+    saved.report(limits.nothingLeft(), this::note);
     options.whenChanged.accept(next(progress.epoch()));
   }
 
@@ -155,31 +183,45 @@ final class LoopRun<M extends ReplicatedModel> {
     return new Step(progress.step(), epoch, peers.part().rank(), peers.part().worldSize());
   }
 
-  /**
-   * Returns whether this run is at its end, since all epochs are complete or a stop was asked for;
-   * else the ranks have changed after a step.
-   */
-  private boolean train(Loss<? super M> loss, Runnable update) throws InterruptedException {
+  /** Returns the outcome of this run at its end; nothing if the ranks change after a step. */
+  private Optional<Outcome> train(Loss<? super M> loss, Runnable update)
+      throws InterruptedException {
     try (StepGuard guard = ranks.areFixed() ? null : new StepGuard(model.get().module())) {
-      while (progress.epoch() < options.epochs()) {
+      PassEnd end = PassEnd.EPOCH;
+      while (end == PassEnd.EPOCH && !limits.isAtEnd()) {
+        boolean isStart = progress.samples() == 0;
+        long before = progress.step();
         try (EpochBatches batches = open()) {
-          if (!epoch(guard, batches, loss, update)) {
-            return isStopped();
-          }
+          end = pass(guard, batches, loss, update);
+        }
+        if (isStart && end == PassEnd.EPOCH) {
+          limits.requireSteps(before);
         }
       }
+      if (end == PassEnd.CHANGE) {
+        return Optional.empty();
+      }
+      if (end != PassEnd.EPOCH) {
+        model.get().average(); // in the middle of an epoch
+      }
+      return Optional.of(end == PassEnd.STOP ? stopped() : atEnd());
     }
-    return true;
   }
 
-  private boolean isStopped() throws InterruptedException {
-    boolean isStopped = stop.isAfter(progress.step());
-    if (isStopped) {
-      model.get().average();
-      String text = "stops after %d steps, as it was asked to".formatted(progress.step());
-      note(new LoopEvent(Kind.STOPPED, text));
+  private Outcome stopped() {
+    String why = time.isOver() ? "since its time is over" : "as it was asked to";
+    String text = "stops after %d steps, %s".formatted(progress.step(), why);
+    note(new LoopEvent(Kind.STOPPED, text));
+    return Outcome.STOPPED;
+  }
+
+  private Outcome atEnd() {
+    Outcome outcome = limits.outcome();
+    if (outcome == Outcome.STOPPED_EARLY) {
+      String text = "stops early after %d steps: ".formatted(progress.step());
+      note(new LoopEvent(Kind.STOPPED, text + limits.whyOver()));
     }
-    return isStopped;
+    return outcome;
   }
 
   private EpochBatches open() {
@@ -192,25 +234,63 @@ final class LoopRun<M extends ReplicatedModel> {
     }
   }
 
-  /** Returns whether the epoch is complete. */
-  private boolean epoch(
+  private PassEnd pass(
       @Nullable StepGuard guard, EpochBatches batches, Loss<? super M> loss, Runnable update)
       throws InterruptedException {
     try {
+      if (evaluateAfterStep(batches)) { // a rank was lost meanwhile, or there was none before
+        saved.saveAfterStep(batches, model.get(), true);
+      }
       while (batches.nextStep()) {
+        if (limits.isReached()) {
+          return PassEnd.LIMIT;
+        }
         step(guard, batches, loss, update);
-        if (ranks.commit(progress.step()) || stop.isAfter(progress.step())) {
-          return false;
+        if (ranks.commit(progress.step())) {
+          return PassEnd.CHANGE;
+        }
+        if (time.isOver()) {
+          stop.request();
+        }
+        if (stop.isAfter(progress.step())) {
+          return PassEnd.STOP;
         }
       }
       model.get().average();
       options.afterEpoch.accept(model.get(), next(batches.epoch()));
+      if (options.evaluations().filter(each -> each.isDueAtEnd(progress.step())).isPresent()) {
+        evaluate(batches.epoch());
+      }
       progress.endEpoch();
     } finally {
       progress.leave();
     }
     saved.saveNow();
-    return true;
+    return PassEnd.EPOCH;
+  }
+
+  /** Evaluates the model within an epoch if it is time; returns whether it was. */
+  private boolean evaluateAfterStep(EpochBatches batches) {
+    boolean isDue =
+        options.evaluations().filter(each -> each.isDueAfter(progress.step())).isPresent();
+    if (isDue) {
+      model.get().average();
+      evaluate(batches.epoch());
+    }
+    return isDue;
+  }
+
+  /** Evaluates the model; all ranks do it together, and count the value of rank 0. */
+  private void evaluate(long epoch) {
+    double mine;
+    try (PointerScope scope = new PointerScope()) {
+      mine = options.evaluate(model.get(), next(epoch));
+    }
+    long[][] all = peers.numbers().gather(new long[] {Double.doubleToLongBits(mine)});
+    double[] values =
+        Arrays.stream(all).mapToDouble(each -> Double.longBitsToDouble(each[0])).toArray();
+    String text = options.evaluations().orElseThrow().take(progress.step(), values);
+    note(new LoopEvent(Kind.EVALUATED, text));
   }
 
   private void step(
@@ -236,7 +316,7 @@ final class LoopRun<M extends ReplicatedModel> {
     progress.commit(model.exchanges());
     try {
       options.afterStep.accept(bound, step);
-      saved.saveAfterStep(batches, bound);
+      saved.saveAfterStep(batches, bound, evaluateAfterStep(batches));
     } catch (RuntimeException e) {
       ranks.commit(progress.step()); // the step is complete
       throw e;

@@ -148,6 +148,10 @@ public final class Plateau implements Schedule, Stateful {
     cooling = savedCooling;
   }
 
+  boolean isLoss() {
+    return isLoss;
+  }
+
   private String metric() {
     return isLoss ? "loss" : "score";
   }

@@ -4,6 +4,7 @@ package io.torchfeed.training;
 import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.Stateful;
 import io.torchfeed.data.LoaderState;
@@ -23,6 +24,7 @@ import java.io.UncheckedIOException;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -68,6 +70,9 @@ public final class Progress implements Stateful, Iterable<Batch> {
   /** Of a loop of the user's own. */
   private @Nullable Batches taken;
 
+  /** Of a {@link TrainingLoop} that evaluates its model. */
+  private @Nullable Evaluations evaluations;
+
   /** One state, or over a stream one of each rank; empty at the start of epoch 0. */
   private List<LoaderState> states = List.of();
 
@@ -78,6 +83,16 @@ public final class Progress implements Stateful, Iterable<Batch> {
   /** Returns the progress of a {@link TrainingLoop}, which opens the passes. */
   static Progress ofLoop() {
     return new Progress(null);
+  }
+
+  /** Adds the results of evaluations, before the first step. */
+  void add(Evaluations results) {
+    evaluations = results;
+  }
+
+  /** Returns the metric of the present state, if it was evaluated. */
+  Optional<Metric> metric() {
+    return evaluations == null ? Optional.empty() : evaluations.metricAfter(step);
   }
 
   /**
@@ -263,6 +278,10 @@ public final class Progress implements Stateful, Iterable<Batch> {
       out.writeNumberField("step", step);
       out.writeNumberField("exchanges", exchanges);
       out.writeStringField("loader", lines(states()));
+      if (evaluations != null) {
+        out.writeFieldName("evaluations");
+        evaluations.write(out);
+      }
       out.writeEndObject();
     } catch (IOException e) {
       throw new UncheckedIOException(e); // a string takes anything
@@ -284,11 +303,15 @@ public final class Progress implements Stateful, Iterable<Batch> {
     requireNonNull(saved, "saved").requireFit(Map.of());
     JsonObject json = JsonObject.parse("progress of a training", saved.json());
     json.requireKind(KIND);
-    json.only("version", "kind", "step", "exchanges", "loader");
+    json.only("version", "kind", "step", "exchanges", "loader", "evaluations");
     json.requireVersion(VERSION);
     List<LoaderState> loaded = json.text("loader").lines().map(LoaderState::fromJson).toList();
     long steps = Checks.requireAtLeastZero("step", json.number("step"));
-    exchanges = json.number("exchanges");
+    long exchanged = json.number("exchanges");
+    if (evaluations != null) {
+      evaluations.load(json.has("evaluations") ? json.object("evaluations") : null);
+    }
+    exchanges = exchanged;
     states = loaded;
     step = steps;
     pass = null;

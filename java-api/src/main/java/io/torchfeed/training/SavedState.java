@@ -12,9 +12,6 @@ import java.util.function.Consumer;
 /** The state of a loop, and when it is saved. */
 final class SavedState {
   private static final long NONE = -1;
-  private static final String COMPLETE =
-      "all epochs were complete after %d steps, in %s; for more, set more epochs, or to begin again,"
-          + " another folder of checkpoints";
 
   private final StateStore store;
   private final long everySteps;
@@ -46,18 +43,22 @@ final class SavedState {
     isReported = false;
   }
 
-  /** Reports the checkpoint once, and if the training was complete then. */
-  void report(long epochs, Consumer<LoopEvent> events) {
+  /**
+   * Reports the checkpoint once.
+   *
+   * @param end the text for a training that is at its end, with the places of the steps and the
+   *     checkpoint; empty if there is more to do
+   */
+  void report(String end, Consumer<LoopEvent> events) {
     if (loaded.isEmpty() || isReported) {
       return;
     }
     isReported = true;
     loaded.get().skipped().forEach(each -> events.accept(new LoopEvent(Kind.SKIPPED, each)));
-    boolean isComplete = progress.epoch() >= epochs;
-    String text = isComplete ? COMPLETE : "continues after %d steps, from %s";
+    String text = end.isEmpty() ? "continues after %d steps, from %s" : end;
     events.accept(
         new LoopEvent(
-            isComplete ? Kind.NOTHING_LEFT : Kind.RESUMED,
+            end.isEmpty() ? Kind.RESUMED : Kind.NOTHING_LEFT,
             text.formatted(loadedStep, loaded.get().name())));
   }
 
@@ -78,9 +79,14 @@ final class SavedState {
     store.begin(progress, state);
   }
 
-  /** Saves the state after each {@code everySteps} steps, except at the end of an epoch. */
-  void saveAfterStep(EpochBatches batches, ReplicatedModel model) {
-    if (store.isEmpty() || progress.step() % everySteps != 0 || batches.isLast()) {
+  /**
+   * Saves the state after each {@code everySteps} steps, except at the end of an epoch.
+   *
+   * @param isEvaluated whether the state was evaluated, so that it is saved in any case
+   */
+  void saveAfterStep(EpochBatches batches, ReplicatedModel model, boolean isEvaluated) {
+    boolean isDue = isEvaluated || progress.step() % everySteps == 0;
+    if (store.isEmpty() || !isDue || batches.isLast()) {
       return;
     }
     model.average();

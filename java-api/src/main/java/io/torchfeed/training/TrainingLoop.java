@@ -84,15 +84,43 @@ public final class TrainingLoop<M extends ReplicatedModel> {
     Tensor of(Step step, M model, Batch batch);
   }
 
+  /**
+   * A metric of the model, for example of a validation set.
+   *
+   * @param <M> the model
+   */
+  @FunctionalInterface
+  public interface Evaluation<M> {
+    /**
+     * Computes the metric. Tensors that are made here are freed at its end. Operations of the group
+     * may follow, the same on all ranks. Not in a step: a {@code NoGradGuard} and {@code eval()}
+     * are up to this method, and {@code train(true)} after it.
+     *
+     * @param model the model, bound to the current ranks
+     * @param step the steps completed, the epoch and this rank
+     * @return the metric, which counts of rank 0; NaN of other ranks if they compute none
+     */
+    double of(M model, Step step);
+  }
+
   /** The end of a training on this rank. */
   public enum Outcome {
     /**
-     * All epochs have been completed, and this rank holds the final state; perhaps from a
-     * checkpoint, so that no step was left.
+     * All epochs or the most steps have been completed, and this rank holds the final state;
+     * perhaps from a checkpoint, so that no step was left.
      */
     COMPLETED,
 
-    /** All ranks have stopped after the same step, as one was asked to, and saved a checkpoint. */
+    /**
+     * All ranks have stopped after the same step, since the metric of {@link
+     * TrainingLoopBuilder#evaluation} was no longer getting better, and saved a checkpoint.
+     */
+    STOPPED_EARLY,
+
+    /**
+     * All ranks have stopped after the same step, as one was asked to or its time was over, and
+     * saved a checkpoint.
+     */
     STOPPED,
 
     /** The others completed the training before this rank could join them. */
@@ -163,8 +191,9 @@ public final class TrainingLoop<M extends ReplicatedModel> {
   }
 
   /**
-   * Trains until all epochs are completed. Can be called once. If a checkpoint has them all, it
-   * takes no step, and {@linkplain TrainingLoopBuilder#events reports} that.
+   * Trains until all epochs are completed, or a limit is reached. Can be called once. If a
+   * checkpoint has them all, it takes no step, and {@linkplain TrainingLoopBuilder#events reports}
+   * that.
    *
    * @param loss the forward pass of a batch
    * @param update changes the parameters by their gradients, usually {@code optimizer::step}; with

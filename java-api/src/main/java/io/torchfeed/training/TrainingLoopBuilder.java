@@ -8,12 +8,19 @@ import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.internal.Once;
+import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.training.TrainingLoop.Evaluation;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,6 +44,12 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   private @Nullable Long everySteps;
   private @Nullable LearningRate rate;
   private @Nullable Consumer<LoopEvent> events;
+  private @Nullable Long maxSteps;
+  private @Nullable Duration maxTime;
+  private @Nullable Evaluation<? super M> evaluation;
+  private @Nullable EvaluationOptions evaluationOptions;
+  private @Nullable Evaluations evaluations;
+  LongSupplier nanoTime = System::nanoTime;
   Consumer<Step> whenChanged = step -> {};
   BiConsumer<M, Step> afterStep = (model, step) -> {};
   BiConsumer<M, Step> afterEpoch = (model, step) -> {};
@@ -59,7 +72,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   public TrainingLoopBuilder<M> state(Consumer<TrainingState.Builder> parts) {
     requireNonNull(parts, "parts");
     Once.requireUnset("state", state);
-    TrainingState.Builder builder = TrainingState.builder();
+    TrainingState.Builder builder = TrainingState.builder().metric(progress::metric);
     parts.accept(builder);
     if (ranks.haveOwnData()) {
       builder.ofEachRank("progress", progress);
@@ -118,7 +131,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   }
 
   /**
-   * Sets the number of epochs; 1 by default.
+   * Sets the number of epochs; by default 1 or, with {@link #maxSteps}, as many as it takes.
    *
    * @param epochs at least 1
    * @return this builder
@@ -132,7 +145,89 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   }
 
   long epochs() {
-    return epochs == null ? 1 : epochs;
+    return epochs == null ? (maxSteps == null ? 1 : Long.MAX_VALUE) : epochs;
+  }
+
+  /**
+   * Sets the most steps of the training, with the steps of earlier runs. It is {@linkplain
+   * TrainingLoop.Outcome#COMPLETED complete} then, also in the middle of an epoch.
+   *
+   * @param steps at least 1
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> maxSteps(long steps) {
+    if (steps < 1) {
+      throw new IllegalArgumentException("maxSteps must be at least 1, got " + steps);
+    }
+    maxSteps = Once.set("maxSteps", maxSteps, steps);
+    return this;
+  }
+
+  long maxSteps() {
+    return maxSteps == null ? Long.MAX_VALUE : maxSteps;
+  }
+
+  /**
+   * Sets the most time of a run, as a cluster does for a job. The first rank whose time is over
+   * {@linkplain TrainingLoop#requestStop asks for a stop}: all ranks, elastic ones too, end with
+   * {@link TrainingLoop.Outcome#STOPPED} after the same step, and the next run continues from
+   * there. Allow for the last step, and for the time of a checkpoint.
+   *
+   * @param limit from the call of {@code run}, with the wait for ranks; a rank that joins later
+   *     continues from the time of the others; at least 1 ms
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> maxTime(Duration limit) {
+    maxTime = Once.set("maxTime", maxTime, TimeLimit.atLeastOneMilli("limit", limit));
+    return this;
+  }
+
+  RunTime time() {
+    return new RunTime(maxTime, nanoTime);
+  }
+
+  /**
+   * Sets an evaluation of the model, by default at the end of each epoch, after {@link
+   * #afterEpoch}. All ranks run it together, and the value of rank 0 counts on all: a metric that
+   * is computed there alone need not be sent, and one that differs in the last bit, as on devices
+   * of two kinds, cannot part the ranks. This costs one operation of the group, of 8 bytes. The
+   * {@link LoopEvent} names the ranks with other values, which have perhaps not been reduced.
+   *
+   * <p>A checkpoint follows each evaluation and has its metric, and the best one is {@linkplain
+   * io.torchfeed.checkpoint.CheckpointOptions#withKeptBest kept}. The results are saved with the
+   * progress: a training that is resumed stops early where one without a stop does.
+   *
+   * @param metric computes the metric
+   * @param options its time and its consequences
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> evaluation(
+      Evaluation<? super M> metric, EvaluationOptions options) {
+    requireNonNull(metric, "metric");
+    requireNonNull(options, "options");
+    evaluation = Once.set("evaluation", evaluation, metric);
+    evaluationOptions = options;
+    evaluations = new Evaluations(options);
+    progress.add(evaluations);
+    return this;
+  }
+
+  /** Returns the options that all ranks share, as {@code PlanAgreement} names them. */
+  long[] shared() {
+    long millis = maxTime == null ? Long.MAX_VALUE : maxTime.toMillis();
+    long[] own = {epochs(), accumulate(), seed(), maxSteps(), millis};
+    return LongStream.concat(
+            Arrays.stream(own), Arrays.stream(EvaluationOptions.numbers(evaluationOptions)))
+        .toArray();
+  }
+
+  Optional<Evaluations> evaluations() {
+    return Optional.ofNullable(evaluations);
+  }
+
+  /** Evaluates the model; there is an evaluation. */
+  double evaluate(M model, Step step) {
+    return requireNonNull(evaluation, "evaluation").of(model, step);
   }
 
   /**

@@ -92,6 +92,7 @@ import io.torchfeed.summary.SummaryWriter;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.TextPartition;
 import io.torchfeed.training.LearningRate;
+import io.torchfeed.training.EvaluationOptions;
 import io.torchfeed.training.Plateau;
 import io.torchfeed.training.PlateauOptions;
 import io.torchfeed.training.Progress;
@@ -350,6 +351,7 @@ final class SampleTable {
         () -> LearningRate.perStep(all.get(Optimizer.class), Schedule.constant()));
     all.put(
         SummaryWriter.class, () -> SummaryWriter.open(Files.createTempDirectory(folder, "run")));
+    all.put(EvaluationOptions.class, EvaluationOptions::ofLoss);
     all.put(Plateau.class, () -> Plateau.ofLoss(PlateauOptions.defaults()));
     all.put(Progress.class, () -> Progress.over(all.get(DataLoader.class)));
     all.put(Generations.class, () -> Generations.open(Path.of("generations"), 1));

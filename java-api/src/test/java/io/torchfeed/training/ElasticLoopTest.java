@@ -95,6 +95,53 @@ class ElasticLoopTest extends TrainingLoopContract {
     assertThat(events).hasSize(4).containsOnly(new LoopEvent(Kind.WAITING, "waits for ranks"));
   }
 
+  /** The second one, of a step; it counts once. */
+  @Test
+  void anEvaluationInWhichARankIsLostRunsAgain() throws Exception {
+    Queue<String> ends = new ConcurrentLinkedQueue<>();
+    Queue<Step> evaluated = new ConcurrentLinkedQueue<>();
+    try (PointerScope scope = new PointerScope();
+        TensorDataset data = LoopNet.data()) {
+      onEachRank(
+          source -> {
+            try (PointerScope inside = new PointerScope();
+                LoopNet net = new LoopNet(0)) {
+              ends.add(lostInEvaluation(source.loop(net), net, data, evaluated));
+            }
+          });
+    }
+    assertThat(ends).containsExactlyInAnyOrder("lost", "STOPPED_EARLY 9");
+    assertThat(evaluated)
+        .extracting(step -> step.number() + " of " + step.worldSize())
+        .containsExactlyInAnyOrder("3 of 2", "3 of 2", "6 of 2", "6 of 2", "6 of 1", "9 of 1");
+  }
+
+  private static <M extends ReplicatedModel> String lostInEvaluation(
+      TrainingLoopBuilder<M> builder, LoopNet net, TensorDataset data, Queue<Step> evaluated)
+      throws InterruptedException {
+    TrainingLoop<M> loop =
+        builder
+            .state(net::addTo)
+            .loader(part -> loader(data, part))
+            .epochs(9)
+            .evaluation(
+                (model, step) -> {
+                  evaluated.add(step);
+                  if (step.number() == 6 && step.worldSize() == 2 && step.rank() == 1) {
+                    throw new IllegalArgumentException("a fault of the program");
+                  }
+                  return 1;
+                },
+                EvaluationOptions.ofLoss().withEverySteps(3).withPatience(2))
+            .build();
+    try {
+      Outcome end = loop.run((step, model, batch) -> net.loss(batch), net.optimizer::step);
+      return end + " " + loop.step();
+    } catch (IllegalArgumentException e) {
+      return "lost";
+    }
+  }
+
   private static <M extends ReplicatedModel> Outcome untilStopped(
       TrainingLoopBuilder<M> builder, LoopNet net, TensorDataset data) throws InterruptedException {
     TrainingLoop<M> loop =

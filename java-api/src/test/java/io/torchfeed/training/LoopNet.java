@@ -5,6 +5,7 @@ import static org.bytedeco.pytorch.global.torch.cross_entropy;
 import static org.bytedeco.pytorch.global.torch.dropout;
 import static org.bytedeco.pytorch.global.torch.relu;
 
+import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.TensorDataset;
@@ -13,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.zip.CRC32C;
 import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
@@ -61,6 +63,17 @@ final class LoopNet extends Module {
     Tensor inputs = sines(4 * SAMPLES).view(SAMPLES, 4).to(torch.ScalarType.Float);
     Tensor labels = torch.arange(new Scalar(SAMPLES)).remainder(new Scalar(3));
     return TensorDataset.of(inputs, labels.to(torch.ScalarType.Long));
+  }
+
+  /** Loads the best checkpoint; returns its step. */
+  static long loadBest(Checkpoints checkpoints) {
+    try (PointerScope scope = new PointerScope();
+        LoopNet net = new LoopNet(0)) {
+      return checkpoints
+          .loadBest(TrainingState.builder().module("model", net).build())
+          .orElseThrow()
+          .step();
+    }
   }
 
   void addTo(TrainingState.Builder state) {

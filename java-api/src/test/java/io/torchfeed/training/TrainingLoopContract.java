@@ -16,17 +16,14 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.testing.NumberedStream;
 import io.torchfeed.training.TrainingLoop.Outcome;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.function.Function;
 import java.util.stream.LongStream;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -44,10 +41,8 @@ import org.junit.jupiter.api.Timeout;
  * buffers that are not undone ({@code StepGuard.completesOrUndoes} without its {@code copy}).
  */
 @Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-abstract class TrainingLoopContract {
+abstract class TrainingLoopContract extends LoopLimitsContract {
   static final int EPOCHS = 2;
-  static final long SEED = 5;
-  private static final long NEVER = Long.MAX_VALUE;
 
   /** The shards of rank 0 of two end before the others. No batch of four has a single row. */
   private static final NumberedStream STREAM = new NumberedStream(List.of(7, 30, 14, 26, 20));
@@ -62,11 +57,6 @@ abstract class TrainingLoopContract {
 
     /** After the gradients, which ranks without a batch reach, too. */
     UPDATE
-  }
-
-  /** The end of a process in a step. */
-  private static final class Stopped extends RuntimeException {
-    private static final long serialVersionUID = 1L;
   }
 
   /**
@@ -85,46 +75,19 @@ abstract class TrainingLoopContract {
       boolean isMixed,
       double dropped) {}
 
-  /** One rank of the source. */
-  interface Source {
-    TrainingLoopBuilder<? extends ReplicatedModel> loop(Module net);
-  }
-
-  @FunctionalInterface
-  interface Body {
-    void run(Source source) throws Exception;
-  }
-
   private final List<Long> updated = Collections.synchronizedList(new ArrayList<>());
   private final List<Outcome> ends = Collections.synchronizedList(new ArrayList<>());
-  private volatile CountDownLatch stopping = new CountDownLatch(0);
   private volatile long asked = NEVER;
   private @Nullable Path folder;
 
-  final Path temporary;
-
   TrainingLoopContract(Path temporary) {
-    this.temporary = temporary;
+    super(temporary);
   }
 
-  /** Returns the number of ranks. */
-  abstract int ranks();
-
-  /** Runs a body on each rank; returns when all have ended, and throws their failure. */
-  abstract void onEachRank(Body body) throws Exception;
-
-  /** Sets that a checkpoint is saved after each step. */
-  void keep(TrainingLoopBuilder<?> builder, Checkpoints checkpoints) {
-    builder.checkpoints(checkpoints, isAsked() ? 1000 : 1);
-  }
-
-  /** Returns whether a stop is asked for, so that no other checkpoint is needed. */
+  @Override
   final boolean isAsked() {
     return asked != NEVER;
   }
-
-  /** Removes the checkpoints of other trainings, if the source has a place for them. */
-  void forget() throws IOException {}
 
   /** Returns a training in which a rank has fewer batches than another one. */
   Program uneven() {
@@ -158,7 +121,7 @@ abstract class TrainingLoopContract {
     List<String> digests = Collections.synchronizedList(new ArrayList<>());
     updated.clear();
     ends.clear();
-    stopping = new CountDownLatch(ranks());
+    beginToMeet();
     onEachRank(
         source -> {
           try (PointerScope scope = new PointerScope();
@@ -204,7 +167,9 @@ abstract class TrainingLoopContract {
                   loop.requestStop();
                 }
                 if (step.number() == stop && program.stop() != Stop.UPDATE) {
-                  meet(program);
+                  if (program.stop() == Stop.TOGETHER) {
+                    meet();
+                  }
                   throw new Stopped();
                 }
                 return loss(program, net, scaler, batch);
@@ -219,18 +184,6 @@ abstract class TrainingLoopContract {
       ends.add(end);
     } catch (Stopped | PeerLostException e) { // as a process that ends here
       assertThat(stop).as("%s", e).isNotEqualTo(NEVER);
-    }
-  }
-
-  /** Waits for the other ranks if they stop together. */
-  private void meet(Program program) {
-    if (program.stop() == Stop.TOGETHER) {
-      stopping.countDown();
-      try {
-        stopping.await();
-      } catch (InterruptedException e) {
-        throw new IllegalStateException(e);
-      }
     }
   }
 

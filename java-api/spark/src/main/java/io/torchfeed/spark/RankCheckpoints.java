@@ -44,4 +44,17 @@ public interface RankCheckpoints {
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost
    */
   OptionalLong load(TrainingState shared, TrainingState own);
+
+  /**
+   * Loads parts of the best complete checkpoint by its metric, {@link TrainingState#metric}; or if
+   * a file of it is damaged, of the next best.
+   *
+   * @param parts receives them; some that all ranks share, usually the module
+   * @return the step; empty if no checkpoint has a metric
+   * @throws SparkRanksException if the file system fails
+   * @throws io.torchfeed.checkpoint.CheckpointException if it lacks a part, or there are
+   *     checkpoints with a metric but no good one
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost
+   */
+  OptionalLong loadBest(TrainingState parts);
 }

@@ -9,11 +9,13 @@ import io.torchfeed.internal.Folders;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.spark.RankContext;
 import io.torchfeed.spark.TestSpark;
+import io.torchfeed.spark.checkpoint.HadoopFolder;
 import io.torchfeed.spark.job.SparkRanks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -64,6 +66,7 @@ class BarrierLoopTest extends TrainingLoopContract {
     checkpoints = TestSpark.folder("checkpoints");
     SparkRanks ranks =
         SparkRanks.on(TestSpark.points(TestSpark.local(), RANKS, RANKS).select("id"))
+            .keptCheckpoints(1)
             .checkpoints(checkpoints.toUri().toString());
     job =
         new FutureTask<>(() -> ranks.train((context, rows) -> serve(context))) {
@@ -169,6 +172,21 @@ class BarrierLoopTest extends TrainingLoopContract {
   void forget() throws IOException {
     Folders.delete(checkpoints);
     Files.createDirectory(checkpoints);
+  }
+
+  @Override
+  List<Long> kept(Path none) throws IOException {
+    HadoopFolder folder =
+        new HadoopFolder(
+            checkpoints.toUri().toString(), TestSpark.local().sparkContext().hadoopConfiguration());
+    List<Long> all =
+        new ArrayList<>(folder.complete().stream().map(BarrierLoopTest::stepOf).toList());
+    all.add(stepOf(folder.best().get(0)));
+    return all;
+  }
+
+  private static long stepOf(String name) {
+    return Long.parseLong(name.substring(5, 11)); // after "step-"
   }
 
   @Override

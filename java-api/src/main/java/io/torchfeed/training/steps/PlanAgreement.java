@@ -34,13 +34,23 @@ public final class PlanAgreement {
     }
   }
 
-  private static final List<String> OPTIONS = List.of("epochs", "accumulate", "seed");
+  private static final String MIN_DELTA = "minDelta of the evaluation";
+  private static final List<String> OPTIONS =
+      List.of(
+          "epochs",
+          "accumulate",
+          "seed",
+          "maxSteps",
+          "maxTime in ms",
+          "steps from evaluation to evaluation",
+          "whether a lower metric is better",
+          "patience of the evaluation",
+          MIN_DELTA);
 
   private PlanAgreement() {}
 
   /** Returns numbers, and behind them the options that all ranks share. */
-  public static long[] withOptions(long[] numbers, long epochs, int accumulate, long seed) {
-    long[] options = {epochs, accumulate, seed};
+  public static long[] withOptions(long[] numbers, long[] options) {
     return LongStream.concat(Arrays.stream(numbers), Arrays.stream(options)).toArray();
   }
 
@@ -56,12 +66,22 @@ public final class PlanAgreement {
       for (int other = 1; other < all.length; other++) {
         if (all[other][column] != all[0][column]) {
           String text =
-              "the options of the ranks differ in %s: rank 0 has %d, rank %d has %d"
-                  .formatted(OPTIONS.get(option), all[0][column], other, all[other][column]);
+              "the options of the ranks differ in %s: rank 0 has %s, rank %d has %s"
+                  .formatted(
+                      OPTIONS.get(option),
+                      text(option, all[0][column]),
+                      other,
+                      text(option, all[other][column]));
           throw together(text, all[peers.part().rank()][column] == all[0][column], peers);
         }
       }
     }
+  }
+
+  private static String text(int option, long value) {
+    return OPTIONS.get(option).equals(MIN_DELTA)
+        ? Double.toString(Double.longBitsToDouble(value))
+        : Long.toString(value);
   }
 
   /**

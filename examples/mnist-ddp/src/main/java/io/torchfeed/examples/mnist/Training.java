@@ -142,7 +142,7 @@ final class Training implements AutoCloseable {
   private void note(LoopEvent event) {
     switch (event.kind()) {
       case SKIPPED -> warn(event.text());
-      case WAITING, STOPPED -> System.out.println(event.text());
+      case WAITING, EVALUATED, STOPPED -> System.out.println(event.text());
       case RESUMED, NOTHING_LEFT -> {}
     }
   }

@@ -20,6 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.BooleanSupplier;
 import org.apache.hadoop.conf.Configuration;
 
 /** The checkpoints of a rank in a {@link HadoopFolder}, by way of local files. */
@@ -29,6 +30,7 @@ public final class HadoopCheckpoints implements RankCheckpoints {
 
   private final HadoopFolder folder;
   private final int kept;
+  private final int keptBest;
   private final ProcessGroup group;
   private final String job;
   private final int attempt;
@@ -38,7 +40,8 @@ public final class HadoopCheckpoints implements RankCheckpoints {
    * Opens the checkpoints of a job.
    *
    * @param path of the folder
-   * @param kept how many to keep
+   * @param kept how many of the newest to keep
+   * @param keptBest how many of the best to keep
    * @param hadoop the configuration of the file system
    * @param group of the ranks
    * @param job in 16 hexadecimal digits
@@ -48,6 +51,7 @@ public final class HadoopCheckpoints implements RankCheckpoints {
   public HadoopCheckpoints(
       String path,
       int kept,
+      int keptBest,
       Configuration hadoop,
       ProcessGroup group,
       String job,
@@ -55,6 +59,7 @@ public final class HadoopCheckpoints implements RankCheckpoints {
       String digest) {
     this.folder = new HadoopFolder(path, hadoop);
     this.kept = kept;
+    this.keptBest = keptBest;
     this.group = group;
     this.job = job;
     this.attempt = attempt;
@@ -74,8 +79,8 @@ public final class HadoopCheckpoints implements RankCheckpoints {
       upload(local.resolve(RANK), step, own, name + "/" + RANK + group.rank());
       String[] digests = group.allGatherStrings(digest); // and waits for all files
       if (group.rank() == 0) {
-        folder.complete(name, List.of(digests));
-        folder.deleteOld(kept);
+        folder.complete(name, List.of(digests), shared.metric());
+        folder.deleteOld(kept, keptBest);
       }
     } catch (IOException e) {
       throw failed("saved", e);
@@ -96,33 +101,67 @@ public final class HadoopCheckpoints implements RankCheckpoints {
     requireNonNull(shared, "shared");
     requireNonNull(own, "own");
     try {
-      String mine = group.rank() == 0 ? String.join("\n", folder.complete()) : "";
-      String all = group.broadcastString(mine, 0);
-      CheckpointException last = null;
-      for (String name : all.isEmpty() ? List.<String>of() : Arrays.asList(all.split("\n", -1))) {
-        requireSameRows(name);
-        Path local = local();
-        try {
-          Optional<CheckpointException> problem = load(name, local, shared, own);
-          long[][] failed = group.allGatherLongs(new long[] {problem.isPresent() ? 1 : 0});
-          if (Arrays.stream(failed).allMatch(each -> each[0] == 0)) {
-            return OptionalLong.of(HadoopFolder.stepOf(name));
-          }
-          last = problem.orElse(last);
-        } finally {
-          delete(local);
-        }
-      }
-      if (!all.isEmpty()) {
-        throw last != null
-            ? last
-            : new IllegalStateException(
-                "no checkpoint in %s is good on all ranks".formatted(folder));
-      }
-      return OptionalLong.empty();
+      return first(
+          group.rank() == 0 ? folder.complete() : List.of(),
+          (name, local) -> {
+            requireSameRows(name);
+            return load(name, local, shared, own);
+          });
     } catch (IOException e) {
       throw failed("loaded", e);
     }
+  }
+
+  @Override
+  public OptionalLong loadBest(TrainingState parts) {
+    requireNonNull(parts, "parts");
+    try {
+      return first(
+          group.rank() == 0 ? folder.best() : List.of(),
+          (name, local) -> {
+            folder.download(name + "/" + SHARED, local.resolve(SHARED));
+            return tried(
+                () -> {
+                  try (Checkpoints ofAll = Checkpoints.open(local.resolve(SHARED))) {
+                    return ofAll.loadBest(parts).isPresent();
+                  }
+                },
+                name);
+          });
+    } catch (IOException e) {
+      throw failed("loaded", e);
+    }
+  }
+
+  /** Loads a checkpoint by way of a local folder; returns the problem of a damaged one. */
+  @FunctionalInterface
+  private interface Loading {
+    Optional<CheckpointException> of(String name, Path local) throws IOException;
+  }
+
+  /** Loads the first one that is good on all ranks; returns its step. */
+  private OptionalLong first(List<String> names, Loading loading) throws IOException {
+    String all = group.broadcastString(String.join("\n", names), 0);
+    CheckpointException last = null;
+    for (String name : all.isEmpty() ? List.<String>of() : Arrays.asList(all.split("\n", -1))) {
+      Path local = local();
+      try {
+        Optional<CheckpointException> problem = loading.of(name, local);
+        long[][] failed = group.allGatherLongs(new long[] {problem.isPresent() ? 1 : 0});
+        if (Arrays.stream(failed).allMatch(each -> each[0] == 0)) {
+          return OptionalLong.of(HadoopFolder.stepOf(name));
+        }
+        last = problem.orElse(last);
+      } finally {
+        delete(local);
+      }
+    }
+    if (!all.isEmpty()) {
+      throw last != null
+          ? last
+          : new IllegalStateException("no checkpoint in %s is good on all ranks".formatted(folder));
+    }
+    return OptionalLong.empty();
   }
 
   private void requireSameRows(String name) throws IOException {
@@ -141,9 +180,21 @@ public final class HadoopCheckpoints implements RankCheckpoints {
       String name, Path local, TrainingState shared, TrainingState own) throws IOException {
     folder.download(name + "/" + SHARED, local.resolve(SHARED));
     folder.download(name + "/" + RANK + group.rank(), local.resolve(RANK));
-    try (Checkpoints ofAll = Checkpoints.open(local.resolve(SHARED));
-        Checkpoints ofRank = Checkpoints.open(local.resolve(RANK))) {
-      if (ofAll.load(shared).isEmpty() || ofRank.load(own).isEmpty()) {
+    return tried(
+        () -> {
+          try (Checkpoints ofAll = Checkpoints.open(local.resolve(SHARED));
+              Checkpoints ofRank = Checkpoints.open(local.resolve(RANK))) {
+            return ofAll.load(shared).isPresent() && ofRank.load(own).isPresent();
+          }
+        },
+        name);
+  }
+
+  /** Returns the problem of a damaged checkpoint. */
+  private static Optional<CheckpointException> tried(BooleanSupplier isFound, String name)
+      throws IOException {
+    try {
+      if (!isFound.getAsBoolean()) {
         throw new IOException(name + " lacks files");
       }
       return Optional.empty();

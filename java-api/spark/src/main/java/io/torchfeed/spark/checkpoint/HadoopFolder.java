@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.spark.checkpoint;
 
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -10,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -28,6 +30,10 @@ public final class HadoopFolder {
   private static final String COMPLETE = "COMPLETE";
   private static final String OPEN = "COMPLETE.open";
   private static final String END = "end";
+  private static final String LOSS = "loss";
+  private static final String SCORE = "score";
+  private static final Pattern LAST_LINE =
+      Pattern.compile(END + "(?: (" + LOSS + "|" + SCORE + ") (\\S+))?");
   private static final Pattern NAME =
       Pattern.compile("step-(\\d{6,18})\\.([0-9a-f]{16})\\.attempt-(\\d{1,9})");
 
@@ -75,15 +81,22 @@ public final class HadoopFolder {
   }
 
   /** Marks a checkpoint as complete. */
-  void complete(String name, List<String> digests) throws IOException {
+  void complete(String name, List<String> digests, Optional<Metric> metric) throws IOException {
     Path open = new Path(new Path(path, name), OPEN);
     try (OutputStream out = files().create(open, true)) {
-      out.write((String.join("\n", digests) + "\n" + END).getBytes(StandardCharsets.UTF_8));
+      out.write((String.join("\n", digests) + "\n" + end(metric)).getBytes(StandardCharsets.UTF_8));
     }
     files().delete(marker(name), false); // of the same step
     if (!files().rename(open, marker(name))) {
       throw new IOException("the file system has not renamed " + open);
     }
+  }
+
+  /** Returns the last line of the marker, which has the metric. */
+  private static String end(Optional<Metric> metric) {
+    return metric
+        .map(each -> "%s %s %s".formatted(END, each.isLoss() ? LOSS : SCORE, each.value()))
+        .orElse(END);
   }
 
   private Path marker(String name) {
@@ -95,13 +108,52 @@ public final class HadoopFolder {
    * complete.
    */
   List<String> digests(String name) throws IOException {
+    List<String> lines = lines(name);
+    return lines.isEmpty() ? List.of() : lines.subList(0, lines.size() - 1);
+  }
+
+  /** Returns the lines of a marker that is complete; else none. */
+  private List<String> lines(String name) throws IOException {
     try (InputStream in = files().open(marker(name))) {
       List<String> lines = new String(in.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
       int count = lines.size() - 1;
-      return count > 0 && lines.get(count).equals(END) ? lines.subList(0, count) : List.of();
+      return count > 0 && LAST_LINE.matcher(lines.get(count)).matches() ? lines : List.of();
     } catch (FileNotFoundException e) {
       return List.of();
     }
+  }
+
+  private Optional<Metric> metric(String name) throws IOException {
+    List<String> lines = lines(name);
+    Matcher end = LAST_LINE.matcher(lines.isEmpty() ? END : lines.get(lines.size() - 1));
+    return end.matches() && end.group(1) != null
+        ? Optional.of(new Metric(Double.parseDouble(end.group(2)), end.group(1).equals(LOSS)))
+        : Optional.empty();
+  }
+
+  /**
+   * Returns the names of the complete checkpoints that have a metric of the kind that the newest
+   * has.
+   *
+   * @return the names, best first, and of equal ones the first
+   * @throws IOException if the file system fails
+   */
+  public List<String> best() throws IOException {
+    List<String> names = new ArrayList<>();
+    List<Metric> metrics = new ArrayList<>();
+    for (String name : complete()) {
+      Optional<Metric> metric = metric(name);
+      if (metric.isPresent()
+          && (metrics.isEmpty() || metrics.get(0).isLoss() == metric.get().isLoss())) {
+        int place = 0;
+        while (place < metrics.size() && metrics.get(place).isBetterThan(metric.get())) {
+          place++;
+        }
+        names.add(place, name);
+        metrics.add(place, metric.get());
+      }
+    }
+    return names;
   }
 
   /**
@@ -137,16 +189,19 @@ public final class HadoopFolder {
         .toList();
   }
 
-  /** Deletes all but the newest complete checkpoints. */
-  void deleteOld(int kept) throws IOException {
+  /** Deletes all but the newest complete checkpoints and the best ones. */
+  void deleteOld(int kept, int keptBest) throws IOException {
     List<String> complete = complete();
     if (complete.size() <= kept) {
       return;
     }
     String oldest = complete.get(kept - 1);
     List<String> all = all();
+    List<String> best = best().stream().limit(keptBest).toList();
     for (String name : all.subList(all.indexOf(oldest) + 1, all.size())) {
-      files().delete(new Path(path, name), true);
+      if (!best.contains(name)) {
+        files().delete(new Path(path, name), true);
+      }
     }
   }
 

@@ -205,6 +205,7 @@ public final class BarrierRank<R extends Serializable>
           : new HadoopCheckpoints(
               path,
               settings.kept(),
+              settings.keptBest(),
               settings.hadoop().value(),
               group,
               settings.job(),

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param timeout of the group
  * @param driver where the driver is
  * @param checkpoints the path of the checkpoints; null for none
- * @param kept how many checkpoints to keep
+ * @param kept how many of the newest checkpoints to keep
+ * @param keptBest how many of the best checkpoints to keep
  * @param hadoop the driver's configuration of file systems
  */
 public record JobSettings(
@@ -29,5 +30,6 @@ public record JobSettings(
     DriverAddress driver,
     @Nullable String checkpoints,
     int kept,
+    int keptBest,
     SerializableConfiguration hadoop)
     implements Serializable {}

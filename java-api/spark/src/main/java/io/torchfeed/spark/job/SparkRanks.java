@@ -85,6 +85,7 @@ public final class SparkRanks {
   private @Nullable RowOrder order;
   private @Nullable String checkpoints;
   private @Nullable Integer kept;
+  private @Nullable Integer keptBest;
   private @Nullable Duration timeout;
   private @Nullable Duration executorLimit;
   private @Nullable Integer driverPort;
@@ -167,7 +168,7 @@ public final class SparkRanks {
   }
 
   /**
-   * Sets the number of checkpoints to keep; by default 3.
+   * Sets the number of the newest checkpoints to keep; by default 3.
    *
    * @param count at least 1; 2 or more allow for a damaged one
    * @return these ranks
@@ -178,6 +179,23 @@ public final class SparkRanks {
       throw new IllegalArgumentException("at least 1 checkpoint must be kept, got " + count);
     }
     kept = Once.set("keptCheckpoints", kept, count);
+    return this;
+  }
+
+  /**
+   * Sets the number of best checkpoints to keep beside the newest, if they have a metric; by
+   * default 1.
+   *
+   * @param count at least 0
+   * @return these ranks
+   * @throws IllegalArgumentException if it is negative
+   */
+  public SparkRanks keptBestCheckpoints(int count) {
+    if (count < 0) {
+      throw new IllegalArgumentException(
+          "the best checkpoints to keep must be at least 0, got " + count);
+    }
+    keptBest = Once.set("keptBestCheckpoints", keptBest, count);
     return this;
   }
 
@@ -276,6 +294,7 @@ public final class SparkRanks {
               link.address(),
               checkpoints,
               kept == null ? 3 : kept,
+              keptBest == null ? 1 : keptBest,
               new SerializableConfiguration(spark.hadoopConfiguration()));
       return job.run(partitions, new BarrierRank<>(settings, task));
     }

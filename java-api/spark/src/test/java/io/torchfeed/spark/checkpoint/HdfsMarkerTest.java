@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.torchfeed.spark.HdfsCluster;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
@@ -56,18 +57,19 @@ class HdfsMarkerTest {
       conf.setBoolean("fs.hdfs.impl.disable.cache", true);
       HadoopFolder folder = new HadoopFolder(path, new Configuration());
       String whole = HadoopFolder.nameOf(1, JOB, 0);
-      folder.complete(whole, List.of("digest"));
+      folder.complete(whole, List.of("digest"), Optional.empty());
       assertThatThrownBy(
               () ->
                   new HadoopFolder(path, conf)
-                      .complete(HadoopFolder.nameOf(2, JOB, 0), List.of("digest")))
+                      .complete(
+                          HadoopFolder.nameOf(2, JOB, 0), List.of("digest"), Optional.empty()))
           .hasMessage("the client is lost");
       hdfs.restartDataNode(0); // it no longer knows how long the open file is
       hdfs.waitActive();
 
       assertThat(folder.complete()).containsExactly(whole);
-      folder.complete(HadoopFolder.nameOf(3, JOB, 0), List.of("digest"));
-      folder.deleteOld(1);
+      folder.complete(HadoopFolder.nameOf(3, JOB, 0), List.of("digest"), Optional.empty());
+      folder.deleteOld(1, 0);
       assertThat(hdfs.getFileSystem().listStatus(new Path(path)))
           .extracting(status -> status.getPath().getName())
           .containsExactly(HadoopFolder.nameOf(3, JOB, 0));

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.training;
+
+import io.torchfeed.training.TrainingLoop.Outcome;
+
+/** The end of a loop by its epochs, its steps, or its metric, the same on all ranks. */
+record RunLimits(TrainingLoopBuilder<?> options) {
+  private static final String NOTHING_LEFT =
+      "%s after %%d steps, in %%s; for more, %s, or to begin again, another folder of checkpoints";
+
+  private Progress progress() {
+    return options.progress;
+  }
+
+  private boolean areEpochsComplete() {
+    return progress().epoch() >= options.epochs();
+  }
+
+  private boolean areStepsComplete() {
+    return progress().step() >= options.maxSteps();
+  }
+
+  private boolean isOver() {
+    return options.evaluations().map(Evaluations::isOver).orElse(false);
+  }
+
+  /** Returns whether no step follows. The end of an epoch may, if this was its last one. */
+  boolean isReached() {
+    return areStepsComplete() || isOver();
+  }
+
+  /** Returns whether neither a step nor the end of an epoch follows. */
+  boolean isAtEnd() {
+    return areEpochsComplete() || (isReached() && progress().samples() == 0);
+  }
+
+  /** Returns how a training has ended of which nothing is left. */
+  Outcome outcome() {
+    return areEpochsComplete() || areStepsComplete() ? Outcome.COMPLETED : Outcome.STOPPED_EARLY;
+  }
+
+  /** Returns why the training ends early. */
+  String whyOver() {
+    return options.evaluations().map(Evaluations::whyOver).orElse("");
+  }
+
+  /** Returns the text for a checkpoint of which nothing is left; else an empty one. */
+  String nothingLeft() {
+    if (areEpochsComplete()) {
+      return NOTHING_LEFT.formatted("all epochs were complete", "set more epochs");
+    }
+    if (areStepsComplete()) {
+      return NOTHING_LEFT.formatted("all steps were complete", "raise maxSteps");
+    }
+    return isOver()
+        ? NOTHING_LEFT.formatted("the training had stopped early", "raise the patience")
+        : "";
+  }
+
+  /**
+   * Checks that an epoch that has begun without a step before it, and is complete, had a step.
+   *
+   * @throws IllegalStateException if it had none, and there is no number of epochs
+   */
+  void requireSteps(long before) {
+    if (options.epochs() == Long.MAX_VALUE && progress().step() == before) {
+      throw new IllegalStateException(
+          "maxSteps is %d and never reached: an epoch had no batch after %d steps"
+              .formatted(options.maxSteps(), before));
+    }
+  }
+}
