@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.metric;
 
+import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.math.MathContext;
 import java.util.Arrays;
 
 /**
@@ -127,6 +129,13 @@ final class ExactSum {
       kept = kept.or(BigInteger.ONE); // not a tie
     }
     return Math.scalb(kept.doubleValue(), exponent + dropped);
+  }
+
+  /** Returns a quotient, rounded to 34 digits and then to the nearest double. */
+  static double quotient(BigInteger numerator, BigInteger denominator) {
+    return new BigDecimal(numerator)
+        .divide(new BigDecimal(denominator), MathContext.DECIMAL128)
+        .doubleValue();
   }
 
   void write(CountBytes.Writer out) {

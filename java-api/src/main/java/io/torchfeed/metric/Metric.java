@@ -26,7 +26,7 @@ import org.bytedeco.pytorch.global.torch;
  * by {@link io.torchfeed.checkpoint.TrainingState.Builder#ofEachRank}, while {@link
  * MetricCollection#merged} is the same on all ranks. Not thread-safe.
  */
-public abstract sealed class Metric implements Stateful permits Accuracy, Mean {
+public abstract class Metric implements Stateful {
   private static final long VERSION = 1;
   private static final String KIND = "Metric";
   private static final String OWN = "own";
@@ -155,7 +155,7 @@ public abstract sealed class Metric implements Stateful permits Accuracy, Mean {
   }
 
   private Totals totals(Tensor tensor) {
-    if (tensor.scalar_type() != torch.ScalarType.Byte || tensor.dim() != 1) {
+    if (tensor.scalar_type().intern() != torch.ScalarType.Byte || tensor.dim() != 1) {
       throw new IllegalArgumentException("the counts of a metric must be uint8 of one dimension");
     }
     byte[] bytes = new byte[Math.toIntExact(tensor.numel())];

@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.metric;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.Arrays;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
-/** All that a metric has counted: whole numbers and exact sums, whose order does not matter. */
+/** The counts of a metric, the same for any order of the samples. */
 final class Totals {
   final long[] counts;
   final ExactSum[] sums;
+  private final @Nullable ScoreTable scores;
 
   Totals(int counts, int sums) {
+    this(counts, sums, null);
+  }
+
+  Totals(int counts, int sums, @Nullable ScoreTable scores) {
+    this.scores = scores;
     this.counts = new long[counts];
     this.sums = Stream.generate(ExactSum::new).limit(sums).toArray(ExactSum[]::new);
+  }
+
+  ScoreTable scores() {
+    return requireNonNull(scores, "scores");
   }
 
   /** Adds the totals of other samples. */
@@ -22,12 +35,18 @@ final class Totals {
     for (int i = 0; i < sums.length; i++) {
       sums[i].add(other.sums[i]);
     }
+    if (scores != null) {
+      scores.add(other.scores());
+    }
   }
 
   void clear() {
     Arrays.fill(counts, 0);
     for (ExactSum sum : sums) {
       sum.clear();
+    }
+    if (scores != null) {
+      scores.clear();
     }
   }
 
@@ -38,6 +57,9 @@ final class Totals {
     }
     for (ExactSum sum : sums) {
       sum.write(out);
+    }
+    if (scores != null) {
+      scores.write(out);
     }
     return out.bytes();
   }
@@ -54,6 +76,9 @@ final class Totals {
     }
     for (ExactSum sum : sums) {
       sum.read(in);
+    }
+    if (scores != null) {
+      scores.read(in);
     }
     in.end();
     return this;

@@ -75,6 +75,14 @@ final class Values {
     return value;
   }
 
+  static int requireRange(String name, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          "%s must be in [%d, %d], got %d".formatted(name, least, most, value));
+    }
+    return value;
+  }
+
   /** Returns dtype and shape. */
   static String describe(Tensor tensor) {
     return tensor.scalar_type() + " " + Arrays.toString(tensor.shape());

@@ -137,6 +137,7 @@ final class SampleTable {
     addPlans();
     addData();
     addGroups();
+    SampleMetrics.addTo(all);
   }
 
   private void addValues() {
