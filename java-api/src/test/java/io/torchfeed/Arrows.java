@@ -68,7 +68,7 @@ final class Arrows {
           distributed.launch: distributed.membership internal
           distributed.membership: internal
           training: checkpoint data data.loader distributed distributed.training internal \
-            sampler training.steps
+            sampler summary training.steps
           training.steps: data data.loader distributed distributed.training sampler
           elastic: checkpoint data data.loader distributed distributed.membership \
             distributed.training internal sampler training training.steps

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The run of a {@link TrainingLoop}: with one set of ranks after the other, step by step. */
 final class LoopRun<M extends ReplicatedModel> {
-  private final TrainingLoopBuilder<M> options;
+  private final LoopSettings<M> options;
   private final Ranks ranks;
   private final Progress progress;
   private final SavedState saved;
@@ -34,9 +34,10 @@ final class LoopRun<M extends ReplicatedModel> {
   private final RunTime time;
   private boolean isHolder;
   private Peers peers = Peers.of(null);
+  private final StepFigures figures;
 
   LoopRun(
-      TrainingLoopBuilder<M> options,
+      LoopSettings<M> options,
       LoopModel<M> model,
       SavedState saved,
       LoopData data,
@@ -48,6 +49,7 @@ final class LoopRun<M extends ReplicatedModel> {
     this.saved = saved;
     this.data = data;
     this.stop = stop;
+    figures = new StepFigures(options.rate, options.monitor);
     limits = new RunLimits(options);
     time = options.time();
   }
@@ -80,6 +82,7 @@ final class LoopRun<M extends ReplicatedModel> {
       ranks.fail(e);
       throw e;
     } finally {
+      figures.begin();
       data.close();
       model.close();
     }
@@ -170,6 +173,7 @@ final class LoopRun<M extends ReplicatedModel> {
     }
     isHolder = true;
     data.take(peers.part());
+    figures.take(data.loader());
     saved.begin(ranks.areFixed());
     saved.report(limits.nothingLeft(), this::note);
     options.whenChanged.accept(next(progress.epoch()));
@@ -304,7 +308,11 @@ final class LoopRun<M extends ReplicatedModel> {
       guard.begin();
     }
     try (PointerScope scope = new PointerScope()) {
-      new AccumulatedStep(batch -> loss.of(step, bound, batch), update, options.accumulate())
+      figures.begin();
+      new AccumulatedStep(
+              batch -> figures.add(batch, loss.of(step, bound, batch)),
+              update,
+              options.accumulate())
           .run(bound, batches);
     } catch (RuntimeException e) {
       if (guard != null && ranks.isBrokenBy(e) && guard.completesOrUndoes()) {
@@ -315,6 +323,7 @@ final class LoopRun<M extends ReplicatedModel> {
     }
     progress.commit(model.exchanges());
     try {
+      figures.report(step, () -> limits.stepsLeft(batches, data.loader()));
       options.afterStep.accept(bound, step);
       saved.saveAfterStep(batches, bound, evaluateAfterStep(batches));
     } catch (RuntimeException e) {

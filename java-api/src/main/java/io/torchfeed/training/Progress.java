@@ -211,7 +211,7 @@ public final class Progress implements Stateful, Iterable<Batch> {
     PlanAgreement.requireSameData(loader, epoch(), peers);
     Batches opened = states.isEmpty() ? loader.epoch(0) : loader.resume(states);
     try {
-      pass = EpochBatches.of(opened, states, perStep, peers);
+      pass = EpochBatches.of(loader, opened, states, perStep, peers);
       return pass;
     } catch (RuntimeException | Error e) {
       opened.close();

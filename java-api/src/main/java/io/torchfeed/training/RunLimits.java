@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.training;
 
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.training.TrainingLoop.Outcome;
+import io.torchfeed.training.steps.EpochBatches;
+import java.util.OptionalLong;
 
 /** The end of a loop by its epochs, its steps, or its metric, the same on all ranks. */
-record RunLimits(TrainingLoopBuilder<?> options) {
+record RunLimits(LoopSettings<?> options) {
   private static final String NOTHING_LEFT =
       "%s after %%d steps, in %%s; for more, %s, or to begin again, another folder of checkpoints";
 
@@ -32,6 +35,20 @@ record RunLimits(TrainingLoopBuilder<?> options) {
   /** Returns whether neither a step nor the end of an epoch follows. */
   boolean isAtEnd() {
     return areEpochsComplete() || (isReached() && progress().samples() == 0);
+  }
+
+  /** Returns how many steps follow, unless the data is a stream, which does not know its end. */
+  OptionalLong stepsLeft(EpochBatches batches, DataLoader loader) {
+    long here = batches.stepsLeft();
+    if (here < 0) {
+      return OptionalLong.empty();
+    }
+    long perStep = options.accumulate();
+    long ofEpoch = (loader.batches(batches.epoch()) + perStep - 1) / perStep;
+    long epochs = options.epochs() - batches.epoch() - 1;
+    long bySteps = options.maxSteps() - progress().step();
+    boolean isEndless = ofEpoch > 0 && epochs > (Long.MAX_VALUE - here) / ofEpoch;
+    return OptionalLong.of(isEndless ? bySteps : Math.min(bySteps, here + epochs * ofEpoch));
   }
 
   /** Returns how a training has ended of which nothing is left. */

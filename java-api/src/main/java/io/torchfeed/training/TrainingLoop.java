@@ -140,7 +140,7 @@ public final class TrainingLoop<M extends ReplicatedModel> {
   private boolean isRun;
 
   TrainingLoop(
-      TrainingLoopBuilder<M> options, LoopModel<M> model, SavedState saved, LoopData data) {
+      LoopSettings<M> options, LoopModel<M> model, SavedState saved, LoopData data) {
     ranks = options.ranks;
     progress = options.progress;
     stop = new PlannedStop();

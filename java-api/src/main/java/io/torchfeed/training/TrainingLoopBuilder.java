@@ -11,16 +11,10 @@ import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.training.TrainingLoop.Evaluation;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
-import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,32 +24,15 @@ import org.jspecify.annotations.Nullable;
  * @param <M> the model
  */
 public final class TrainingLoopBuilder<M extends ReplicatedModel> {
-  private static final Logger LOGGER = System.getLogger("io.torchfeed.training");
-
-  final Ranks ranks;
-  final Progress progress = Progress.ofLoop();
+  final LoopSettings<M> settings;
   private final LoopModel<M> model;
   private @Nullable TrainingState state;
   private @Nullable LoopData data;
-  private @Nullable Long epochs;
-  private @Nullable Integer accumulate;
-  private @Nullable Long seed;
   private @Nullable Checkpoints checkpoints;
   private @Nullable Long everySteps;
-  private @Nullable LearningRate rate;
-  private @Nullable Consumer<LoopEvent> events;
-  private @Nullable Long maxSteps;
-  private @Nullable Duration maxTime;
-  private @Nullable Evaluation<? super M> evaluation;
-  private @Nullable EvaluationOptions evaluationOptions;
-  private @Nullable Evaluations evaluations;
-  LongSupplier nanoTime = System::nanoTime;
-  Consumer<Step> whenChanged = step -> {};
-  BiConsumer<M, Step> afterStep = (model, step) -> {};
-  BiConsumer<M, Step> afterEpoch = (model, step) -> {};
 
   TrainingLoopBuilder(Ranks ranks, LoopModel<M> model) {
-    this.ranks = ranks;
+    settings = new LoopSettings<>(ranks);
     this.model = model;
   }
 
@@ -72,18 +49,18 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   public TrainingLoopBuilder<M> state(Consumer<TrainingState.Builder> parts) {
     requireNonNull(parts, "parts");
     Once.requireUnset("state", state);
-    TrainingState.Builder builder = TrainingState.builder().metric(progress::metric);
+    TrainingState.Builder builder = TrainingState.builder().metric(settings.progress::metric);
     parts.accept(builder);
-    if (ranks.haveOwnData()) {
-      builder.ofEachRank("progress", progress);
+    if (settings.ranks.haveOwnData()) {
+      builder.ofEachRank("progress", settings.progress);
     } else {
-      builder.part("progress", progress);
+      builder.part("progress", settings.progress);
     }
-    if (ranks.areFixed()) {
+    if (settings.ranks.areFixed()) {
       builder.ofEachRank("replica", model);
     }
     TrainingState built = builder.build();
-    if (!ranks.areFixed() && !built.namesOfEachRank().isEmpty()) {
+    if (!settings.ranks.areFixed() && !built.namesOfEachRank().isEmpty()) {
       throw new IllegalArgumentException(
           "elastic ranks all have the same state, got parts of each rank: "
               + String.join(", ", built.namesOfEachRank()));
@@ -122,7 +99,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    */
   public TrainingLoopBuilder<M> loader(DataLoader loader) {
     requireNonNull(loader, "loader");
-    if (!ranks.areFixed()) {
+    if (!settings.ranks.areFixed()) {
       throw new IllegalArgumentException(
           "elastic ranks need a function that opens the loader of a part");
     }
@@ -140,12 +117,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
     if (epochs < 1) {
       throw new IllegalArgumentException("epochs must be at least 1, got " + epochs);
     }
-    this.epochs = Once.set("epochs", this.epochs, epochs);
+    settings.epochs = Once.set("epochs", settings.epochs, epochs);
     return this;
-  }
-
-  long epochs() {
-    return epochs == null ? (maxSteps == null ? 1 : Long.MAX_VALUE) : epochs;
   }
 
   /**
@@ -159,12 +132,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
     if (steps < 1) {
       throw new IllegalArgumentException("maxSteps must be at least 1, got " + steps);
     }
-    maxSteps = Once.set("maxSteps", maxSteps, steps);
+    settings.maxSteps = Once.set("maxSteps", settings.maxSteps, steps);
     return this;
-  }
-
-  long maxSteps() {
-    return maxSteps == null ? Long.MAX_VALUE : maxSteps;
   }
 
   /**
@@ -178,12 +147,9 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> maxTime(Duration limit) {
-    maxTime = Once.set("maxTime", maxTime, TimeLimit.atLeastOneMilli("limit", limit));
+    settings.maxTime =
+        Once.set("maxTime", settings.maxTime, TimeLimit.atLeastOneMilli("limit", limit));
     return this;
-  }
-
-  RunTime time() {
-    return new RunTime(maxTime, nanoTime);
   }
 
   /**
@@ -205,29 +171,9 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
       Evaluation<? super M> metric, EvaluationOptions options) {
     requireNonNull(metric, "metric");
     requireNonNull(options, "options");
-    evaluation = Once.set("evaluation", evaluation, metric);
-    evaluationOptions = options;
-    evaluations = new Evaluations(options);
-    progress.add(evaluations);
+    settings.evaluation = Once.set("evaluation", settings.evaluation, metric);
+    settings.evaluate(options);
     return this;
-  }
-
-  /** Returns the options that all ranks share, as {@code PlanAgreement} names them. */
-  long[] shared() {
-    long millis = maxTime == null ? Long.MAX_VALUE : maxTime.toMillis();
-    long[] own = {epochs(), accumulate(), seed(), maxSteps(), millis};
-    return LongStream.concat(
-            Arrays.stream(own), Arrays.stream(EvaluationOptions.numbers(evaluationOptions)))
-        .toArray();
-  }
-
-  Optional<Evaluations> evaluations() {
-    return Optional.ofNullable(evaluations);
-  }
-
-  /** Evaluates the model; there is an evaluation. */
-  double evaluate(M model, Step step) {
-    return requireNonNull(evaluation, "evaluation").of(model, step);
   }
 
   /**
@@ -241,12 +187,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
     if (batches < 1) {
       throw new IllegalArgumentException("batches must be at least 1, got " + batches);
     }
-    accumulate = Once.set("accumulate", accumulate, batches);
+    settings.accumulate = Once.set("accumulate", settings.accumulate, batches);
     return this;
-  }
-
-  int accumulate() {
-    return accumulate == null ? 1 : accumulate;
   }
 
   /**
@@ -257,12 +199,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> seed(long seed) {
-    this.seed = Once.set("seed", this.seed, seed);
+    settings.seed = Once.set("seed", settings.seed, seed);
     return this;
-  }
-
-  long seed() {
-    return seed == null ? 0 : seed;
   }
 
   /**
@@ -304,14 +242,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @throws IllegalStateException if it is set already
    */
   public TrainingLoopBuilder<M> learningRate(LearningRate rate) {
-    this.rate = Once.set("learningRate", this.rate, requireNonNull(rate, "rate"));
+    settings.rate = Once.set("learningRate", settings.rate, requireNonNull(rate, "rate"));
     return this;
-  }
-
-  void setRate(Step step) {
-    if (rate != null) {
-      rate.set(step);
-    }
   }
 
   /**
@@ -322,7 +254,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> whenChanged(Consumer<Step> action) {
-    whenChanged = requireNonNull(action, "action");
+    settings.whenChanged = requireNonNull(action, "action");
     return this;
   }
 
@@ -333,7 +265,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> afterStep(BiConsumer<M, Step> action) {
-    afterStep = requireNonNull(action, "action");
+    settings.afterStep = requireNonNull(action, "action");
     return this;
   }
 
@@ -345,7 +277,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> afterEpoch(BiConsumer<M, Step> action) {
-    afterEpoch = requireNonNull(action, "action");
+    settings.afterEpoch = requireNonNull(action, "action");
     return this;
   }
 
@@ -358,18 +290,22 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> events(Consumer<LoopEvent> receiver) {
-    events = Once.set("events", events, requireNonNull(receiver, "receiver"));
+    settings.events =
+        Once.set("events", settings.events, requireNonNull(receiver, "receiver"));
     return this;
   }
 
-  void note(LoopEvent event, int rank) {
-    if (events != null) {
-      events.accept(event);
-    } else if (event.kind() == LoopEvent.Kind.SKIPPED) {
-      LOGGER.log(Level.WARNING, event.text());
-    } else if (rank == 0 || event.kind() == LoopEvent.Kind.WAITING) {
-      LOGGER.log(Level.INFO, event.text());
-    }
+  /**
+   * Sets a receiver of the figures of each step, such as a {@link ProgressLine}, or curves for
+   * TensorBoard by {@link LoopMonitor#curves}. Ranks may have different ones.
+   *
+   * @param monitor of this rank; borrowed
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> monitor(LoopMonitor monitor) {
+    settings.monitor =
+        Once.set("monitor", settings.monitor, requireNonNull(monitor, "monitor"));
+    return this;
   }
 
   /**
@@ -383,7 +319,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
       throw new IllegalStateException("a training loop needs a state and a loader");
     }
     long every = everySteps == null ? Long.MAX_VALUE : everySteps;
-    SavedState saved = new SavedState(ranks.store(checkpoints), every, progress, state);
-    return new TrainingLoop<>(this, model, saved, data);
+    SavedState saved = new SavedState(settings.ranks.store(checkpoints), every, settings.progress, state);
+    return new TrainingLoop<>(settings, model, saved, data);
   }
 }

@@ -96,6 +96,7 @@ import io.torchfeed.training.EvaluationOptions;
 import io.torchfeed.training.Plateau;
 import io.torchfeed.training.PlateauOptions;
 import io.torchfeed.training.Progress;
+import io.torchfeed.training.ProgressLine;
 import io.torchfeed.training.Ranks;
 import io.torchfeed.training.Schedule;
 import io.torchfeed.training.StateStore;
@@ -353,6 +354,7 @@ final class SampleTable {
     all.put(
         SummaryWriter.class, () -> SummaryWriter.open(Files.createTempDirectory(folder, "run")));
     all.put(EvaluationOptions.class, EvaluationOptions::ofLoss);
+    all.put(ProgressLine.class, () -> ProgressLine.to(System.out));
     all.put(Plateau.class, () -> Plateau.ofLoss(PlateauOptions.defaults()));
     all.put(Progress.class, () -> Progress.over(all.get(DataLoader.class)));
     all.put(Generations.class, () -> Generations.open(Path.of("generations"), 1));

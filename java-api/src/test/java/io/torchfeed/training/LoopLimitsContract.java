@@ -148,7 +148,7 @@ abstract class LoopLimitsContract {
                         CheckpointOptions.defaults().withKept(1))) {
               TrainingLoopBuilder<? extends ReplicatedModel> builder = source.loop(net);
               builder.state(net::addTo).loader(part -> loader(data, part)).seed(SEED);
-              builder.nanoTime = clock::get;
+              builder.settings.nanoTime = clock::get;
               options.set(builder, net);
               if (folder != null) {
                 keep(builder, checkpoints);

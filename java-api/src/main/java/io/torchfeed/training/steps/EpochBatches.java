@@ -4,6 +4,7 @@ package io.torchfeed.training.steps;
 import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import java.util.List;
 
 /** The batches of an epoch that a rank trains with, and the position of the ranks in the data. */
@@ -11,15 +12,17 @@ public interface EpochBatches extends AutoCloseable {
   /**
    * Returns the batches of a pass.
    *
+   * @param loader of the pass
    * @param batches closed with the result
    * @param from the states with which the pass was opened; empty at the start of epoch 0
    * @param perStep the batches that a step has, but for the last ones of an epoch
    * @param peers the ranks, which call {@link #nextStep} together if the pass is over a stream
    */
-  static EpochBatches of(Batches batches, List<LoaderState> from, int perStep, Peers peers) {
+  static EpochBatches of(
+      DataLoader loader, Batches batches, List<LoaderState> from, int perStep, Peers peers) {
     return batches.state() instanceof LoaderState.StreamState
         ? new StreamBatches(batches, from, perStep, peers)
-        : new IndexBatches(batches, perStep);
+        : new IndexBatches(batches, loader.batches(batches.epoch()), perStep);
   }
 
   /** Returns the number of the epoch. */
@@ -42,6 +45,9 @@ public interface EpochBatches extends AutoCloseable {
 
   /** Returns whether no step follows, if that is known without the other ranks. */
   boolean isLast();
+
+  /** Returns the steps until the end of the epoch, or -1 over a stream, which does not know. */
+  long stepsLeft();
 
   /** Counts all batches so far as used by a completed step. */
   void commit();

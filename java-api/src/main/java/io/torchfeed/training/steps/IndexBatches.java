@@ -12,12 +12,14 @@ import java.util.List;
  */
 public final class IndexBatches implements EpochBatches {
   private final Batches batches;
+  private final long total;
   private final int perStep;
   private int left;
   private long position;
 
-  IndexBatches(Batches batches, int perStep) {
+  IndexBatches(Batches batches, long total, int perStep) {
     this.batches = batches;
+    this.total = total;
     this.perStep = perStep;
     this.position = batches.position();
     batches.stateAt(position); // refuses batches that are not delivered in order
@@ -53,6 +55,11 @@ public final class IndexBatches implements EpochBatches {
   @Override
   public boolean isLast() {
     return !batches.hasNext();
+  }
+
+  @Override
+  public long stepsLeft() {
+    return Math.max(0, (total - batches.position() + perStep - 1) / perStep);
   }
 
   @Override

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.training;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.training.TrainingLoop.Evaluation;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+
+/** The values that a {@link TrainingLoopBuilder} sets, with their defaults. */
+final class LoopSettings<M extends ReplicatedModel> {
+  private static final Logger LOGGER = System.getLogger("io.torchfeed.training");
+
+  final Ranks ranks;
+  final Progress progress = Progress.ofLoop();
+  @Nullable Long epochs;
+  @Nullable Long maxSteps;
+  @Nullable Duration maxTime;
+  @Nullable Integer accumulate;
+  @Nullable Long seed;
+  @Nullable LearningRate rate;
+  @Nullable Evaluation<? super M> evaluation;
+  @Nullable Consumer<LoopEvent> events;
+  @Nullable LoopMonitor monitor;
+  LongSupplier nanoTime = System::nanoTime;
+  Consumer<Step> whenChanged = step -> {};
+  BiConsumer<M, Step> afterStep = (model, step) -> {};
+  BiConsumer<M, Step> afterEpoch = (model, step) -> {};
+  private @Nullable EvaluationOptions evaluationOptions;
+  private @Nullable Evaluations evaluations;
+
+  LoopSettings(Ranks ranks) {
+    this.ranks = ranks;
+  }
+
+  long epochs() {
+    return epochs == null ? (maxSteps == null ? 1 : Long.MAX_VALUE) : epochs;
+  }
+
+  long maxSteps() {
+    return maxSteps == null ? Long.MAX_VALUE : maxSteps;
+  }
+
+  RunTime time() {
+    return new RunTime(maxTime, nanoTime);
+  }
+
+  int accumulate() {
+    return accumulate == null ? 1 : accumulate;
+  }
+
+  long seed() {
+    return seed == null ? 0 : seed;
+  }
+
+  void setRate(Step step) {
+    if (rate != null) {
+      rate.set(step);
+    }
+  }
+
+  /** Returns the options that all ranks share, as {@code PlanAgreement} names them. */
+  long[] shared() {
+    long millis = maxTime == null ? Long.MAX_VALUE : maxTime.toMillis();
+    long[] own = {epochs(), accumulate(), seed(), maxSteps(), millis};
+    return LongStream.concat(
+            Arrays.stream(own), Arrays.stream(EvaluationOptions.numbers(evaluationOptions)))
+        .toArray();
+  }
+
+  /** Keeps the results of evaluations as a part of the progress. */
+  void evaluate(EvaluationOptions options) {
+    evaluationOptions = options;
+    evaluations = new Evaluations(options);
+    progress.add(evaluations);
+  }
+
+  Optional<Evaluations> evaluations() {
+    return Optional.ofNullable(evaluations);
+  }
+
+  /** Evaluates the model; there is an evaluation. */
+  double evaluate(M model, Step step) {
+    return requireNonNull(evaluation, "evaluation").of(model, step);
+  }
+
+  void note(LoopEvent event, int rank) {
+    if (events != null) {
+      events.accept(event);
+    } else if (event.kind() == LoopEvent.Kind.SKIPPED) {
+      LOGGER.log(Level.WARNING, event.text());
+    } else if (rank == 0 || event.kind() == LoopEvent.Kind.WAITING) {
+      LOGGER.log(Level.INFO, event.text());
+    }
+  }
+}
