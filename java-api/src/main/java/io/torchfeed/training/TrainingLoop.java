@@ -139,8 +139,7 @@ public final class TrainingLoop<M extends ReplicatedModel> {
   private final LoopRun<M> run;
   private boolean isRun;
 
-  TrainingLoop(
-      LoopSettings<M> options, LoopModel<M> model, SavedState saved, LoopData data) {
+  TrainingLoop(LoopSettings<M> options, LoopModel<M> model, SavedState saved, LoopData data) {
     ranks = options.ranks;
     progress = options.progress;
     stop = new PlannedStop();

@@ -290,8 +290,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> events(Consumer<LoopEvent> receiver) {
-    settings.events =
-        Once.set("events", settings.events, requireNonNull(receiver, "receiver"));
+    settings.events = Once.set("events", settings.events, requireNonNull(receiver, "receiver"));
     return this;
   }
 
@@ -303,8 +302,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * @return this builder
    */
   public TrainingLoopBuilder<M> monitor(LoopMonitor monitor) {
-    settings.monitor =
-        Once.set("monitor", settings.monitor, requireNonNull(monitor, "monitor"));
+    settings.monitor = Once.set("monitor", settings.monitor, requireNonNull(monitor, "monitor"));
     return this;
   }
 
@@ -319,7 +317,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
       throw new IllegalStateException("a training loop needs a state and a loader");
     }
     long every = everySteps == null ? Long.MAX_VALUE : everySteps;
-    SavedState saved = new SavedState(settings.ranks.store(checkpoints), every, settings.progress, state);
+    SavedState saved =
+        new SavedState(settings.ranks.store(checkpoints), every, settings.progress, state);
     return new TrainingLoop<>(settings, model, saved, data);
   }
 }
