@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same training in Python: torchvision's folder and transforms, the net of ResNet.java.
 
-python train.py DIR [--size N] [--epochs N] [--batch-size N] [--lr X] [--seed N]
+python train.py DIR [--size N] [--epochs N] [--batch-size N] [--lr X] [--seed N] [--package FILE]
 
-Prints a line per epoch and the accuracy after the last. Needs torch 2.10.0 and torchvision 0.25.0.
+Prints a line per epoch and the accuracy after the last. Needs torch 2.10.0 and torchvision 0.25.0. With --package,
+compiles the net into FILE, net.pt2 for example, which `evaluate` and `classify` take as their --model; then prints
+the classes of the test images by the package.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import math
 import pathlib
 
 import torch
+import torch.fx.experimental._config
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader
@@ -67,6 +70,38 @@ def decoded(path):
     return decode_image(path, ImageReadMode.RGB, apply_exif_orientation=True)
 
 
+def compile_package(net, size, classes, path):
+    """Compiles a net for this processor, with the size of its images and its classes.
+
+    A package would take 2 to 15 images, as the libraries for convolutions that are chosen for the example: without
+    them, libtorch chooses where the package runs.
+    """
+    batch = torch.export.Dim("batch", min=1, max=4096)
+    with (
+        torch.no_grad(),
+        torch.fx.experimental._config.patch(backed_size_oblivious=True),
+        torch.backends.mkldnn.flags(enabled=False),
+        torch.backends.nnpack.flags(enabled=False),
+    ):
+        program = torch.export.export(
+            net, (torch.zeros(2, 3, size, size),), dynamic_shapes=({0: batch},)
+        )
+        torch._inductor.aoti_compile_and_package(
+            program,
+            package_path=str(path),
+            inductor_configs={"aot_inductor.metadata": {"size": str(size), "classes": "/".join(classes)}},
+        )
+
+
+def print_classes(package, images, batch_size):
+    net = torch._inductor.aoti_load_package(str(package))
+    files = iter(images.samples)
+    for batch, _ in DataLoader(images, batch_size):
+        for share in net(batch).softmax(1):
+            best = share.argmax()
+            print(f"{next(files)[0]}: {images.classes[best]}, {100 * share[best]:.0f} %")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=pathlib.Path)
@@ -75,6 +110,7 @@ def main():
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--lr", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--package", type=pathlib.Path)
     arguments = parser.parse_args()
     size = arguments.size
     end = [v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
@@ -109,6 +145,9 @@ def main():
             correct = sum((net(x).argmax(1) == y).sum().item() for x, y in batches)
         accuracy = correct / len(test)
         print(f"epoch {epoch + 1}: loss {total / len(loader):.4f}, accuracy {accuracy:.4f}", flush=True)
+    if arguments.package:
+        compile_package(net.eval(), size, train.classes, arguments.package)
+        print_classes(arguments.package, test, arguments.batch_size)
 
 
 if __name__ == "__main__":

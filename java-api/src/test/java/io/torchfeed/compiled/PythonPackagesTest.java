@@ -9,6 +9,7 @@ import io.torchfeed.testing.TestJvm;
 import io.torchfeed.testing.TestPython;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -20,11 +21,13 @@ import org.junit.jupiter.api.io.TempDir;
 class PythonPackagesTest {
   private static final Path SCRIPT = Path.of("src", "test", "golden", "python_packages.py");
 
+  private static final Duration COMPILATION = Duration.ofMinutes(15);
+
   @Test
   void theOutputsEqualPythonsAndOtherFilesAreNamed(@TempDir Path folder) throws Exception {
     TestPython.assume();
     try (TestJvm python = TestPython.start(folder, Map.of(), SCRIPT, "make", folder.toString())) {
-      assertThat(python.exitCode()).as("%s", python.output()).isZero();
+      assertThat(python.exitCode(COMPILATION)).as("%s", python.output()).isZero();
     }
 
     List<Packages.Run> runs = Packages.runs(Files.readAllLines(folder.resolve("random.txt")));

@@ -154,7 +154,12 @@ public final class TestJvm implements AutoCloseable {
   }
 
   public int exitCode() throws InterruptedException {
-    assertThat(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)).as("ended in time").isTrue();
+    return exitCode(Duration.ofSeconds(PATIENCE_SECONDS));
+  }
+
+  /** Returns the status of a program that may take longer, as the compilation of a model does. */
+  public int exitCode(Duration limit) throws InterruptedException {
+    assertThat(process.waitFor(limit.toSeconds(), TimeUnit.SECONDS)).as("ended in time").isTrue();
     return process.exitValue();
   }
 

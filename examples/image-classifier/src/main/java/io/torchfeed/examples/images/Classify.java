@@ -56,7 +56,7 @@ final class Classify implements Callable<Integer> {
   @SuppressWarnings("try") // guards and scopes work by being open
   public Integer call() {
     loading.check();
-    try (TrainedNet trained = model.load();
+    try (Classifier trained = model.load();
         NoGradGuard guard = new NoGradGuard();
         DataLoader loader =
             DataLoader.over(new NamedFiles(images, Images.testPlan(trained.size())))
@@ -64,7 +64,6 @@ final class Classify implements Callable<Integer> {
                 .workers(loading.workers())
                 .build();
         Batches batches = loader.epoch(0)) {
-      trained.net().eval();
       for (Batch batch : batches) {
         print(trained, batch);
       }
@@ -73,9 +72,9 @@ final class Classify implements Callable<Integer> {
   }
 
   @SuppressWarnings("try") // a scope works by being open
-  private void print(TrainedNet trained, Batch batch) {
+  private void print(Classifier trained, Batch batch) {
     try (PointerScope scope = new PointerScope()) {
-      Tensor shares = torch.softmax(trained.net().forward(batch.tensor(0)), 1);
+      Tensor shares = torch.softmax(trained.logits(batch.tensor(0)), 1);
       for (int row = 0; row < batch.size(); row++) {
         Tensor own = shares.select(0, row);
         int best = (int) own.argmax().item_long();

@@ -27,13 +27,13 @@ final class Evaluate implements Callable<Integer> {
   public Integer call() throws Exception {
     data.check("val");
     loading.check();
-    try (TrainedNet trained = model.load()) {
+    try (Classifier trained = model.load()) {
       evaluate(trained);
     }
     return 0;
   }
 
-  private void evaluate(TrainedNet trained) {
+  private void evaluate(Classifier trained) {
     Images images = Images.test(data.path(), trained.size());
     require(
         images.classes().equals(trained.classes()),
@@ -45,7 +45,7 @@ final class Evaluate implements Callable<Integer> {
                 Master.at("127.0.0.1", 1),
                 Part.whole(),
                 GroupOptions.ofTimeout(Duration.ofMinutes(1)))) {
-      Evaluation evaluation = Evaluation.of(trained.net(), rows, alone, loading);
+      Evaluation evaluation = Evaluation.of(trained::logits, rows, alone, loading);
       System.out.printf(
           Locale.ROOT,
           "%d of %d images, %.2f %%%n",

@@ -10,6 +10,7 @@ import io.torchfeed.distributed.ReduceOp;
 import io.torchfeed.sampler.Tail;
 import io.torchfeed.sampler.order.StridedSampler;
 import io.torchfeed.sampler.torch.SequentialSampler;
+import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.NoGradGuard;
@@ -26,13 +27,23 @@ record Evaluation(long correct, long images) {
     return correct / (double) images;
   }
 
-  /** Evaluates each image on one rank, and adds the counts. */
-  @SuppressWarnings("try") // a scope works by being open
+  /** Evaluates a net in training, and leaves it in training. */
   static Evaluation of(ResNet net, NativeDataset images, ProcessGroup group, Loading loading) {
+    net.eval();
+    try {
+      return of(net::forward, images, group, loading);
+    } finally {
+      net.train(true);
+    }
+  }
+
+  /** Evaluates each image on one rank by its logits, and adds the counts. */
+  @SuppressWarnings("try") // a scope works by being open
+  static Evaluation of(
+      UnaryOperator<Tensor> logits, NativeDataset images, ProcessGroup group, Loading loading) {
     StridedSampler sampler =
         StridedSampler.of(SequentialSampler.of(images.size()), group.part()).withTail(Tail.UNEVEN);
     long[] counts = new long[2];
-    net.eval();
     try (NoGradGuard guard = new NoGradGuard();
         DataLoader loader =
             DataLoader.over(images)
@@ -44,13 +55,11 @@ record Evaluation(long correct, long images) {
       while (batches.hasNext()) {
         Batch batch = batches.next();
         try (PointerScope scope = new PointerScope()) {
-          Tensor guess = net.forward(batch.tensor("image")).argmax(new LongOptional(1), false);
+          Tensor guess = logits.apply(batch.tensor("image")).argmax(new LongOptional(1), false);
           counts[0] += guess.eq(batch.tensor("label")).sum().item_long();
           counts[1] += batch.size();
         }
       }
-    } finally {
-      net.train(true);
     }
     try (Tensor sums = Tensor.create(counts)) {
       group.allReduce(sums, ReduceOp.SUM);

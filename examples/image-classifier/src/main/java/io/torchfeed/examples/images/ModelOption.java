@@ -10,16 +10,20 @@ final class ModelOption {
       names = "--model",
       required = true,
       paramLabel = "FILE",
-      description = "The file model.pt that train has written, with its size and classes.")
+      description = {
+        "The file model.pt that train has written, with its size and classes,",
+        "or the .pt2 package of peers/train.py."
+      })
   private Path model = Path.of("");
 
   /**
    * Reads the net; the caller closes it.
    *
-   * @throws IllegalArgumentException if the file is missing, or is none that train has written
+   * @throws IllegalArgumentException if the file is missing, or is none that these programs have
+   *     written
    */
-  TrainedNet load() {
-    return TrainedNet.load(model);
+  Classifier load() {
+    return Classifier.load(model);
   }
 
   Path path() {

@@ -12,6 +12,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.InputArchive;
 import org.bytedeco.pytorch.OutputArchive;
+import org.bytedeco.pytorch.Tensor;
 
 /**
  * A net, the size of its input and its classes, in one file in libtorch's archive format.
@@ -20,7 +21,7 @@ import org.bytedeco.pytorch.OutputArchive;
  * @param size height and width of its input
  * @param classes the names of its outputs
  */
-record TrainedNet(ResNet net, int size, List<String> classes) implements AutoCloseable {
+record TrainedNet(ResNet net, int size, List<String> classes) implements Classifier {
   private static final String NET = "net";
   private static final String SIZE = "size";
   private static final String CLASSES = "classes";
@@ -44,7 +45,7 @@ record TrainedNet(ResNet net, int size, List<String> classes) implements AutoClo
   }
 
   /**
-   * Reads a file; the caller closes the net.
+   * Reads a file, for evaluation; the caller closes the net.
    *
    * @throws IllegalArgumentException if the file is missing, or is none of this program
    */
@@ -74,11 +75,17 @@ record TrainedNet(ResNet net, int size, List<String> classes) implements AutoClo
     try (InputArchive parameters = new InputArchive()) {
       archive.read(NET, parameters);
       net.load(parameters);
+      net.eval();
       return net;
     } catch (RuntimeException e) {
       net.close();
       throw e;
     }
+  }
+
+  @Override
+  public Tensor logits(Tensor images) {
+    return net.forward(images);
   }
 
   @Override

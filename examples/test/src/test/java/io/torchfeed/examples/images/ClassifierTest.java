@@ -2,9 +2,12 @@
 package io.torchfeed.examples.images;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.torchfeed.data.source.ImageList;
 import io.torchfeed.data.source.ImageRecords;
+import io.torchfeed.testing.TestJvm;
+import io.torchfeed.testing.TestPython;
 import java.awt.Color;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
@@ -16,8 +19,10 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import javax.imageio.ImageIO;
 import org.bytedeco.pytorch.OutputArchive;
@@ -30,6 +35,7 @@ import picocli.CommandLine;
 class ClassifierTest {
   private static final int TRAINING = 24;
   private static final int TEST = 7;
+  private static final Duration COMPILATION = Duration.ofMinutes(15);
 
   private final Path folder;
   private final StringWriter errors = new StringWriter();
@@ -185,6 +191,67 @@ class ClassifierTest {
     assertThat(run("classify", "--model=" + file, "image.jpg")).isEqualTo(2);
     assertThat(errors.toString())
         .contains("old.pt is no net that train has written: it does not name the size and classes");
+  }
+
+  @Test
+  void aPackageThatIsNoClassifierIsRefused() throws Exception {
+    Path golden = Path.of("../../java-api/src/test/resources/golden/packages/2.10.pt2");
+    assertThat(run("classify", "--model=" + golden, "image.jpg")).isEqualTo(2);
+    assertThat(errors.toString())
+        .contains("2.10.pt2 is no net that peers/train.py has compiled: it does not name the size");
+    Path broken = Files.writeString(folder.resolve("broken.pt2"), "no archive");
+    assertThat(run("evaluate", "--data=" + data(), "--model=" + broken)).isEqualTo(2);
+    assertThat(errors.toString())
+        .contains("--model: " + broken + ": it is no whole package of torch._inductor");
+  }
+
+  @Test
+  void aNetThatPythonCompiledGivesPythonsClasses() throws Exception {
+    Path data = data();
+    Path net = folder.resolve("net.pt2");
+    List<String> expected = python(data, net);
+    assertThat(expected).hasSize(2 * TEST);
+    for (String images : List.of("32", "1")) {
+      List<String> arguments =
+          new ArrayList<>(List.of("classify", "--model=" + net, "--batch-size=" + images));
+      expected.forEach(line -> arguments.add(line.substring(0, line.indexOf(": "))));
+      List<String> lines = printedBy(arguments.toArray(String[]::new)).lines().toList();
+      assertThat(lines.stream().map(ClassifierTest::withoutShare))
+          .containsExactlyElementsOf(expected.stream().map(ClassifierTest::withoutShare).toList());
+      for (int i = 0; i < lines.size(); i++) {
+        assertThat(share(lines.get(i))).isCloseTo(share(expected.get(i)), within(1));
+      }
+    }
+    long correct =
+        expected.stream().filter(line -> line.matches(".*/(\\w+)/\\d+\\.jpg: \\1, .*")).count();
+    assertThat(printedBy("evaluate", "--data=" + data, "--model=" + net))
+        .startsWith(correct + " of 14 images, ");
+  }
+
+  private static String withoutShare(String line) {
+    return line.substring(0, line.lastIndexOf(", "));
+  }
+
+  private static int share(String line) {
+    return Integer.parseInt(line.substring(line.lastIndexOf(", ") + 2).replace(" %", ""));
+  }
+
+  /** Trains and compiles a net, which takes minutes, and returns the lines of its test images. */
+  private List<String> python(Path data, Path net) throws Exception {
+    TestPython.assumePackage("torchvision");
+    try (TestJvm python =
+        TestPython.start(
+            folder,
+            Map.of(),
+            Path.of("../image-classifier/peers/train.py"),
+            data.toString(),
+            "--size=32",
+            "--batch-size=8",
+            "--epochs=4",
+            "--package=" + net)) {
+      assertThat(python.exitCode(COMPILATION)).as("%s", python.output()).isZero();
+      return python.output().stream().filter(line -> line.contains(".jpg: ")).toList();
+    }
   }
 
   @Test
