@@ -32,6 +32,9 @@ struct TORCHFEED_API ReducerOptions {
   bool static_graph = false;
   /// Set if gradients are views of the buckets, which saves a copy of the gradients.
   bool gradient_as_bucket_view = false;
+  /// Set if each backward pass has a weight: gradients are then means weighted by
+  /// them, not means over the ranks.
+  bool weighted_losses = false;
   int buffer_mode = kAfterBackward;
   ExchangeOptions exchange;
   /// The parameters whose gradients are sparse, one name per line.
@@ -102,9 +105,18 @@ class TORCHFEED_API GradientReducer {
   void before_forward();
   /// Runs the backward pass of a scalar and returns when all gradients are averaged.
   void backward(const torch::Tensor& loss);
+  /// Like `backward`, with weighted losses. The sum of the gradients of `weight * loss`, also of
+  /// those that have been accumulated, is divided by the sum of the weights of all ranks, which
+  /// travels in a bucket.
+  ///
+  /// @param loss  the mean over the counted samples; not read if the weight is 0
+  /// @param weight  a finite float of at least 0; of an average over only zeros, gradients are 0
+  void backward(const torch::Tensor& loss, double weight);
   /// Averages the gradients that have been accumulated, as a synchronized backward pass does that
   /// adds nothing to them; a rank that has accumulated none contributes zeros.
   void average_accumulated();
+  /// Clips the gradients of the trained parameters by `Gradients::clip`; returns their norm.
+  double clip(double max_norm);
   /// Throws if an earlier backward pass failed, also one that `backward` did not run.
   void check_usable();
   /// Copies the buffers of rank 0 to the other ranks.

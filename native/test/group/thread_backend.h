@@ -41,6 +41,12 @@ class Exchange {
     return complete_;
   }
 
+  /// Returns the number of collectives so far.
+  [[nodiscard]] size_t rounds() {
+    const std::lock_guard lock(mutex_);
+    return round_;
+  }
+
   /// Makes every later collective and message fail with this text.
   void fail_with(std::string text) {
     const std::lock_guard lock(mutex_);

@@ -2,7 +2,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <future>
+#include <limits>
 
 #include "group/rank_threads.h"
 #include "reduce/exchange_trainer.h"
@@ -11,9 +13,11 @@ namespace torchfeed {
 namespace {
 
 using testing::expect_error;
+using testing::expect_same_on_all_ranks;
 using testing::Kind;
 using testing::kPromptly;
 using testing::milliseconds_of;
+using testing::numbers;
 using testing::on_gloo;
 using testing::options_of;
 using testing::Tensors;
@@ -95,6 +99,34 @@ TEST(GradientExchangeFaults, ClosingAfterAFailedPassDoesNotWaitForTheOthers) {
     EXPECT_LT(milliseconds_of([&] { trainer.close(); }), kPromptly);
     closed.set_value();
   });
+}
+
+TEST(GradientExchangeFaults, ANumberThatIsNotFiniteIsSeenByAllRanksAndForgotten) {
+  for (int kind = 0; kind < Kind::kKindCount; ++kind) {
+    for (const int64_t node : {1, 2}) {
+      for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+        auto options = options_of(static_cast<Kind>(kind), 100);
+        options.exchange.warmup_steps = kind == Kind::kQAdam ? 1 : 0;
+        options.exchange.ranks_per_node = kind == Kind::kPowerSgd ? 1 : node;
+        train(4, options, {at::ones({20, 20}), at::ones({30})}, [&](Trainer& trainer) {
+          for (int64_t step = 0; step < 7; ++step) {
+            const int64_t mine = trainer.rank();
+            const Tensors gradients = {numbers(mine, 400, step).view({20, 20}),
+                                       numbers(mine, 30, step)};
+            const bool is_bad = step == 3 || step == 5;
+            if (is_bad && mine == step % 4) {
+              gradients[step == 3 ? 0 : 1].view({-1})[7] = bad;
+            }
+            const auto got = trainer.step(gradients);
+            const double norm = trainer.reducer().clip(1e30);
+            EXPECT_EQ(!is_bad, std::isfinite(norm)) << "kind " << kind << ", step " << step;
+            expect_same_on_all_ranks(trainer.group(), got[0].nan_to_num(-1));
+            expect_same_on_all_ranks(trainer.group(), got[1].nan_to_num(-1));
+          }
+        });
+      }
+    }
+  }
 }
 
 }  // namespace

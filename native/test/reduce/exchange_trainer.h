@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -61,11 +62,17 @@ class Trainer {
   }
 
   /// Returns the optimizer's input for these gradients of this rank.
-  Tensors step(const Tensors& gradients) {
+  ///
+  /// @param weight  of this rank; none if losses are not weighted
+  Tensors step(const Tensors& gradients, std::optional<double> weight = {}) {
     for (const auto& parameter : parameters_) {
       parameter.mutable_grad().reset();
     }
-    reducer_->backward(loss(gradients));
+    if (weight) {
+      reducer_->backward(loss(gradients), *weight);
+    } else {
+      reducer_->backward(loss(gradients));
+    }
     Tensors results;
     for (const auto& parameter : parameters_) {
       results.push_back(parameter.grad().clone());

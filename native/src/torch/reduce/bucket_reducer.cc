@@ -84,6 +84,11 @@ void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool a
   }
 }
 
+at::Tensor no_gradient(const at::Tensor& table) {
+  return at::_sparse_coo_tensor_with_dims(/*sparse_dim=*/1, table.dim() - 1, table.sizes(),
+                                          table.options().layout(at::kSparse));
+}
+
 bool ChosenBuckets::rebuild(const std::vector<size_t>& sizes) {
   const std::lock_guard lock(mutex_);
   ensure_prior_reduction_finished();
@@ -104,6 +109,21 @@ void ChosenBuckets::choose(std::vector<std::vector<size_t>> buckets) {
   const std::lock_guard lock(mutex_);
   initialize_buckets(std::move(buckets));
   has_rebuilt_bucket_ = true;
+}
+
+at::Tensor ChosenBuckets::with_numbers(int64_t count) {
+  const std::lock_guard lock(mutex_);
+  const auto bucket = std::find_if(buckets_.begin(), buckets_.end(), [](const Bucket& each) {
+    return !each.expect_sparse_gradient && at::isFloatingType(each.gradients.scalar_type());
+  });
+  const auto gradients = static_cast<int64_t>(bucket->offsets.back() + bucket->lengths.back());
+  if (bucket->gradients.numel() == gradients) {
+    bucket->gradients = at::empty({gradients + count}, bucket->gradients.options());
+    bucket->bucket_views_in.clear();
+    bucket->bucket_views_out.clear();
+    initialize_bucket_views(*bucket);
+  }
+  return bucket->gradients.narrow(0, gradients, count);
 }
 
 std::vector<int64_t> ChosenBuckets::uses() const {
@@ -149,6 +169,7 @@ BucketReducer::BucketReducer(const c10::intrusive_ptr<c10d::ProcessGroup>& group
                              const std::vector<NamedTensor>& parameters,
                              const std::vector<bool>& sparse, const ReducerOptions& options)
     : find_unused_(options.find_unused_parameters && !options.static_graph),
+      weight_numbers_(options.weighted_losses ? weight_numbers(group->getSize()) : 0),
       sizes_(bucket_sizes(options)) {
   std::vector<at::Tensor> tensors;
   std::unordered_map<size_t, std::string> names;
@@ -213,6 +234,9 @@ void BucketReducer::begin_backward(const std::vector<GraphNode>& accumulators, s
     reducer_->prepare_for_backward({output_of_graph_in_progress(accumulators, first)});
   } else {
     reducer_->prepare_for_backward({});
+  }
+  if (weight_numbers_ > 0) {
+    weights_ = reducer_->with_numbers(weight_numbers_);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "torch/reduce/exchange_thread.h"
 #include "torch/reduce/replica_layout.h"
 #include "torch/reduce/timed_backend.h"
+#include "torch/reduce/weights.h"
 #include "torchfeed/reducer.h"
 
 namespace torchfeed::detail {
@@ -51,6 +52,9 @@ struct BucketRecord {
 /// @param as_view  whether dense gradients become views of the buckets, and so are not written
 void own_gradient(const at::Tensor& parameter, const at::Tensor& arrived, bool as_view);
 
+/// Returns a gradient of an embedding that no row has contributed to.
+[[nodiscard]] at::Tensor no_gradient(const at::Tensor& table);
+
 /// Returns the sizes of `bucket_bytes_list`; throws `INVALID_ARGUMENT` for one that is below 1.
 [[nodiscard]] std::vector<size_t> bucket_sizes(const ReducerOptions& options);
 
@@ -66,6 +70,8 @@ class ChosenBuckets : public c10d::Reducer {
   [[nodiscard]] bool rebuild(const std::vector<size_t>& sizes);
   /// Sets the buckets, once and for all; to be called before the first backward pass.
   void choose(std::vector<std::vector<size_t>> buckets);
+  /// Returns numbers after the gradients of the first dense bucket, which are sent with them.
+  [[nodiscard]] at::Tensor with_numbers(int64_t count);
   /// Returns how often the first backward pass over a static graph used each parameter, and then,
   /// for each of them, whether any rank did.
   [[nodiscard]] std::vector<int64_t> uses() const;
@@ -102,6 +108,8 @@ class BucketReducer {
   /// @param accumulators  the autograd node that receives the gradient of each parameter
   /// @param first  the parameter whose gradient is the first
   void begin_backward(const std::vector<GraphNode>& accumulators, size_t first);
+  /// Returns the place of the weights of the backward pass in progress, or of the last one.
+  [[nodiscard]] const at::Tensor& weights() const { return weights_; }
   /// Sets the divisor of the gradient sum for later backward passes.
   void divide_by(int64_t ranks);
   /// Reduces everything at the end of the first backward pass over a static graph.
@@ -118,6 +126,8 @@ class BucketReducer {
   void list_buckets();
 
   bool find_unused_;
+  int64_t weight_numbers_;
+  at::Tensor weights_;
   std::shared_ptr<ReductionLog> log_ = std::make_shared<ReductionLog>();
   std::vector<size_t> sizes_;  // of each bucket; empty for libtorch's
   std::shared_ptr<ChosenBuckets> reducer_;

@@ -50,10 +50,8 @@ class PowerSgd : public GradientExchange {
   void run(ExchangeRanks& ranks, const GradientBucket& bucket) override {
     if (steps_ < options_.warmup_steps) {
       average(ranks, bucket.flat);
-    } else if (options_.error_feedback) {
-      run_with_feedback(ranks, bucket);
     } else {
-      compress(ranks, bucket);
+      run_compressed(ranks, bucket);
     }
     steps_ += bucket.is_last ? 1 : 0;
   }
@@ -149,6 +147,25 @@ class PowerSgd : public GradientExchange {
 
   State& state_of(const GradientBucket& bucket, size_t member) {
     return states_[bucket.parameters[member].unsafeGetTensorImpl()];
+  }
+
+  /// A result that is not finite, which all ranks have, leaves the bucket's states as they were: an
+  /// optimizer skips its step, and numbers that are not finite would remain in them.
+  void run_compressed(ExchangeRanks& ranks, const GradientBucket& bucket) {
+    std::vector<State> before;
+    for (size_t i = 0; i < bucket.parameters.size(); ++i) {
+      before.push_back(state_of(bucket, i));
+    }
+    if (options_.error_feedback) {
+      run_with_feedback(ranks, bucket);
+    } else {
+      compress(ranks, bucket);
+    }
+    if (!bucket.flat.isfinite().all().item<bool>()) {
+      for (size_t i = 0; i < before.size(); ++i) {
+        state_of(bucket, i) = before[i];
+      }
+    }
   }
 
   void run_with_feedback(ExchangeRanks& ranks, const GradientBucket& bucket) {

@@ -22,6 +22,10 @@ void check_python_options(const ReducerOptions& options) {
     throw Error(ErrorCode::kInvalidArgument,
                 "with Python ranks, gradients are averaged by all-reduce only");
   }
+  if (options.weighted_losses) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "with Python ranks, losses have no weights, which Python does not send");
+  }
 }
 
 void compare_with_python(const c10::intrusive_ptr<c10d::ProcessGroup>& group,

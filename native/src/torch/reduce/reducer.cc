@@ -24,6 +24,7 @@ void check_options(const ReducerOptions& options, int64_t world_size) {
                                                  "), got " + std::to_string(options.buffer_mode));
   }
   detail::check_exchange(options.exchange, world_size);
+  detail::check_weights(options);
 }
 
 }  // namespace
@@ -82,8 +83,16 @@ void GradientReducer::backward(const torch::Tensor& loss) {
   detail::guarded_collective([&] { impl_->backward(loss); });
 }
 
+void GradientReducer::backward(const torch::Tensor& loss, double weight) {
+  detail::guarded_collective([&] { impl_->backward(loss, weight); });
+}
+
 void GradientReducer::average_accumulated() {
   detail::guarded_collective([&] { impl_->average_accumulated(); });
+}
+
+double GradientReducer::clip(double max_norm) {
+  return guarded([&] { return impl_->clip(max_norm); });
 }
 
 void GradientReducer::check_usable() {

@@ -47,6 +47,9 @@ std::string describe(const ReducerOptions& options) {
   for (const auto size : detail::bucket_sizes(options)) {
     out << std::exchange(before, ", ") << size;
   }
+  if (options.weighted_losses) {
+    out << "\nweightedLosses true";
+  }
   for (const auto& name : detail::lines_of(options.ignored_names)) {
     out << "\nignored " << name;
   }
@@ -126,6 +129,7 @@ void GradientReducer::Impl::enter(std::shared_ptr<ProcessGroup::Impl> group, con
     detail::compare_with_python(sender_, trained_);
   }
   detail::check_exchangeable(options_.exchange, trained_, sparse_);
+  detail::check_weighable(options_, trained_, sparse_);
   auto state = detached(parameters_, group_->has_python_ranks());
   buffers_ = detached(named_buffers_, group_->has_python_ranks());
   if (options_.buffer_mode != ReducerOptions::kOff) {
@@ -206,6 +210,7 @@ void GradientReducer::Impl::rebind(std::shared_ptr<ProcessGroup::Impl> group) {
   used_.clear();
   buffers_are_due_ = true;
   reducing_ = false;
+  counted_ = 0;
   failure_.clear();
 }
 

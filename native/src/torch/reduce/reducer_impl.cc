@@ -64,7 +64,9 @@ void GradientReducer::Impl::before_forward() {
   buffers_are_due_ = is_recording && synchronized_;
 }
 
-void GradientReducer::Impl::backward(const at::Tensor& loss) {
+void GradientReducer::Impl::backward(const at::Tensor& loss) { run(loss, at::Tensor()); }
+
+void GradientReducer::Impl::run(const at::Tensor& loss, const at::Tensor& gradient) {
   const int64_t before = check_usable();
   if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad()) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -74,7 +76,7 @@ void GradientReducer::Impl::backward(const at::Tensor& loss) {
                          : std::string("an undefined tensor")));
   }
   try {
-    detail::guarded_collective([&] { loss.backward(); });
+    detail::guarded_collective([&] { loss.backward(gradient); });
   } catch (const Error& e) {
     note_failure(e);
     if (options_.buffer_mode == ReducerOptions::kBeforeForward &&
@@ -217,6 +219,12 @@ void GradientReducer::Impl::gradient_is_ready(size_t index, const at::Tensor& ar
   }
   refuse_if_failed();
   if (pass != pass_) {
+    if (options_.weighted_losses && !weight_) {
+      throw Error(
+          ErrorCode::kIllegalState,
+          "with weighted losses, each backward pass needs a weight: backward(loss, weight)");
+    }
+    counted_ += weight_.value_or(0);
     pass_ = pass;
     ++passes_;
     accumulated_ = !synchronized_;
@@ -226,7 +234,7 @@ void GradientReducer::Impl::gradient_is_ready(size_t index, const at::Tensor& ar
   }
   if (reducing_) {
     check_expected(index);
-    if (reducer_) {
+    if (reducer_ || options_.weighted_losses) {
       detail::own_gradient(trained_[index].tensor, arrived, options_.gradient_as_bucket_view);
     }
     ready_[index] = true;
@@ -241,13 +249,16 @@ void GradientReducer::Impl::begin(size_t first) {
   if (uneven_ && !shadows_) {
     uneven_->check_input();
   }
-  if (reducer_ && uneven_ && uneven_->divides_by_active()) {
+  if (reducer_ && uneven_ && uneven_->divides_by_active() && !options_.weighted_losses) {
     reducer_->divide_by(uneven_->active());
   }
   reducing_ = true;
   ready_.assign(trained_.size(), false);
   if (reducer_) {
     reducer_->begin_backward(accumulators_, first);
+    if (options_.weighted_losses) {
+      detail::write_weight(reducer_->weights(), group_->rank(), counted_);
+    }
   }
   // c10d queues its own callback with the last gradient; queuing in two steps puts ours after.
   Engine::get_default_engine().queue_callback([this] {
@@ -306,6 +317,7 @@ void GradientReducer::Impl::check_complete() {
 void GradientReducer::Impl::finish() {
   const std::lock_guard lock(mutex_);
   check_complete();
+  divide_by_weights();
   if (options_.buffer_mode == ReducerOptions::kAfterBackward) {
     broadcast_active_buffers();
   }

@@ -52,7 +52,9 @@ class GradientReducer::Impl {
   [[nodiscard]] bool is_synchronized() const;
   void before_forward();
   void backward(const at::Tensor& loss);
+  void backward(const at::Tensor& loss, double weight);
   void average_accumulated();
+  double clip(double max_norm);
   /// Throws if the latest backward pass, or an earlier one, has not averaged all gradients.
   void check_complete_pass();
   void broadcast_buffers();
@@ -101,6 +103,18 @@ class GradientReducer::Impl {
   void check_can_rebind(const ProcessGroup::Impl& group) const;
   void form_buckets();
   void drop_buckets();
+
+  /// Runs a backward pass from a loss.
+  ///
+  /// @param gradient  of the loss; undefined for 1
+  void run(const at::Tensor& loss, const at::Tensor& gradient);
+  /// Runs a backward pass that adds nothing to the gradients of this rank.
+  void run_without_weight();
+  /// Begins to count again if gradients have been cleared.
+  void forget_cleared();
+  /// Divides the gradients by the weights of all ranks.
+  void divide_by_weights();
+  void fill_with_zeros();
 
   void broadcast(const std::vector<at::Tensor>& tensors, int64_t root);
   void broadcast_active_buffers();
@@ -154,10 +168,12 @@ class GradientReducer::Impl {
   bool buffers_are_due_ = true;
   std::optional<detail::UnevenInputs> uneven_;
   bool shadows_ = false;
-  int pass_ = -1;             // the latest backward pass
-  int64_t passes_ = 0;        // those that have begun
-  bool accumulated_ = false;  // whether the latest one has left gradients that are not averaged
-  bool reducing_ = false;     // whether the latest one has begun to average gradients
+  int pass_ = -1;                 // the latest backward pass
+  int64_t passes_ = 0;            // those that have begun
+  bool accumulated_ = false;      // whether the latest one has left gradients that are not averaged
+  bool reducing_ = false;         // whether the latest one has begun to average gradients
+  std::optional<double> weight_;  // of the pass that begins, if losses are weighted
+  double counted_ = 0;            // the weights of the gradients that are not averaged yet
   std::vector<bool> ready_;
   std::vector<bool> used_;  // by the first pass over a static graph; empty before
   Clock::time_point last_gradient_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
+#include <c10/util/ScopeExit.h>
 #include <torch/csrc/autograd/engine.h>
 
 #include <functional>
@@ -33,12 +34,6 @@ class GivenGradients : public torch::autograd::Node {
  private:
   torch::autograd::variable_list gradients_;
 };
-
-/// Returns a gradient of an embedding that no row has contributed to.
-at::Tensor no_gradient(const at::Tensor& table) {
-  return at::_sparse_coo_tensor_with_dims(/*sparse_dim=*/1, table.dim() - 1, table.sizes(),
-                                          table.options().layout(at::kSparse));
-}
 
 std::string describe_inputs(bool is_counted, bool divides_by_active) {
   return std::string(is_counted ? "counted" : "announced") + " passes, sums divided by " +
@@ -172,6 +167,7 @@ void GradientReducer::Impl::run_without_input() {
   for (const auto& parameter : trained_) {
     parameter.tensor.mutable_grad().reset();
   }
+  counted_ = 0;
   if (options_.buffer_mode == ReducerOptions::kBeforeForward) {
     before_forward();
   }
@@ -189,9 +185,11 @@ void GradientReducer::Impl::run_given(const std::function<bool(size_t)>& reaches
   for (size_t i = 0; i < trained_.size(); ++i) {
     if (reaches(i) && (used_.empty() || used_[i])) {
       receivers.emplace_back(accumulators_[i], 0);
-      gradients.push_back(sparse_[i] ? no_gradient(trained_[i].tensor) : at::Tensor());
+      gradients.push_back(sparse_[i] ? detail::no_gradient(trained_[i].tensor) : at::Tensor());
     }
   }
+  weight_ = 0;
+  const auto end = c10::make_scope_exit([this] { weight_.reset(); });
   const auto root =
       detail::make_graph_node<GivenGradients>(std::move(receivers), std::move(gradients));
   (void)torch::autograd::Engine::get_default_engine().execute(
@@ -201,6 +199,7 @@ void GradientReducer::Impl::run_given(const std::function<bool(size_t)>& reaches
 
 void GradientReducer::Impl::average_accumulated() {
   check_complete_pass();
+  forget_cleared();
   bool has_accumulated = false;
   {
     const std::lock_guard lock(mutex_);
@@ -239,7 +238,7 @@ void GradientReducer::Impl::end_uneven_inputs() {
   if (!uneven_->are_exhausted() && group_->world_size() > 1 && failure_.empty()) {
     failure_ = "this rank closed a scope of uneven inputs in which ranks had passes left";
   }
-  if (reducer_ && uneven_->divides_by_active()) {
+  if (reducer_ && uneven_->divides_by_active() && !options_.weighted_losses) {
     reducer_->divide_by(group_->world_size());
   }
   uneven_.reset();

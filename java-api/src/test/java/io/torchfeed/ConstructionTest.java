@@ -144,6 +144,7 @@ class ConstructionTest {
             defaults.withFindUnusedParameters(true),
             defaults.withStaticGraph(true),
             defaults.withGradientAsBucketView(true),
+            defaults.withWeightedLosses(true),
             defaults.withBufferMode(DataParallelOptions.BufferMode.BEFORE_FORWARD),
             defaults.withIgnored(List.of("weight")),
             defaults.withExchange(GradientExchange.float16()));

@@ -80,6 +80,8 @@ class ProgramsTest {
       double seconds;
       static class Train {}
       abstract Tensor loss(Batch batch);
+      abstract Tensor meanLoss(Batch batch);
+      abstract long tokens(Batch batch);
       abstract void train(Tensor input, Tensor target);
       abstract void step(Tensor input, Tensor target);
       abstract void save(int rank, StateDict state);

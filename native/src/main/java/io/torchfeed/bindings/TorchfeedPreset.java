@@ -34,6 +34,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/process_group.h",
               "torchfeed/exchange_options.h",
               "torchfeed/min_max_code.h",
+              "torchfeed/gradients.h",
               "torchfeed/reducer_state.h",
               "torchfeed/reducer.h",
               "torchfeed/slab.h",

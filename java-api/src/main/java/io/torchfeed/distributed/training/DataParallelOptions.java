@@ -59,6 +59,7 @@ public final class DataParallelOptions {
   private boolean findUnusedParameters;
   private boolean staticGraph;
   private boolean gradientAsBucketView;
+  private boolean weightedLosses;
   private BufferMode bufferMode = BufferMode.AFTER_BACKWARD;
   private Set<String> ignored = Set.of();
   private GradientExchange exchange = GradientExchange.allReduce();
@@ -167,6 +168,35 @@ public final class DataParallelOptions {
   }
 
   /**
+   * Returns these options with or without weights of losses. With them, each backward pass needs
+   * one, {@link DistributedDataParallel#backward(org.bytedeco.pytorch.Tensor, double)}, and
+   * gradients are means weighted by them, not means over the ranks. The weights are sent as 11
+   * numbers for each rank behind the gradients of a bucket.
+   *
+   * <pre>{@code
+   * var options = DataParallelOptions.defaults().withWeightedLosses(true);
+   * try (var model = DistributedDataParallel.wrap(net, group, options)) {
+   *   for (Batch batch : batches) {
+   *     optimizer.zero_grad();
+   *     model.backward(meanLoss(batch), tokens(batch));
+   *     optimizer.step();
+   *   }
+   * }
+   * }</pre>
+   *
+   * <p>They need {@link GradientExchange#allReduce}, {@link GradientExchange#float16} or {@link
+   * GradientExchange#bfloat16}: the other exchanges approximate the mean over the ranks, and
+   * wrapping refuses them. With {@code float16}, gradients times their weights are sent: choose
+   * weights near 1, for example in thousands of tokens. A group with Python ranks has no weights.
+   *
+   * @param weighted whether losses have weights; by default they do not
+   * @return the options
+   */
+  public DataParallelOptions withWeightedLosses(boolean weighted) {
+    return with(options -> options.weightedLosses = weighted);
+  }
+
+  /**
    * Returns these options with a different moment at which buffers are copied.
    *
    * @param mode when the buffers of rank 0 are copied to the other ranks
@@ -208,6 +238,7 @@ public final class DataParallelOptions {
     changed.findUnusedParameters = findUnusedParameters;
     changed.staticGraph = staticGraph;
     changed.gradientAsBucketView = gradientAsBucketView;
+    changed.weightedLosses = weightedLosses;
     changed.bufferMode = bufferMode;
     changed.ignored = ignored;
     changed.exchange = exchange;
@@ -237,6 +268,7 @@ public final class DataParallelOptions {
         .find_unused_parameters(findUnusedParameters)
         .static_graph(staticGraph)
         .gradient_as_bucket_view(gradientAsBucketView)
+        .weighted_losses(weightedLosses)
         .buffer_mode(bufferMode.code)
         .exchange(NativeExchange.of(exchange))
         .sparse_names(new BytePointer(ModuleTensors.lines(ModuleTensors.sparse(module))))

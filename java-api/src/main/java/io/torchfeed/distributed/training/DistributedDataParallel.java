@@ -234,6 +234,51 @@ public final class DistributedDataParallel implements ReplicatedModel {
     reducer.backward(loss);
   }
 
+  /**
+   * Runs the backward pass of a loss that counts as much as its weight. When it returns, each
+   * gradient is the sum over the ranks of the gradients of {@code weight * loss}, divided by the
+   * sum of their weights: the gradient of the joint batch, however tokens or samples are divided.
+   *
+   * <p>Inside {@link #noSync}, gradients and weights add up until the pass that averages, or until
+   * the gradients are cleared, which must happen before each step. Ranks that {@linkplain
+   * UnevenInputs#shadow shadow} others have a weight of 0.
+   *
+   * @param loss a single number, as in {@link #backward(Tensor)}: the mean over the counted tokens
+   *     or samples. If the weight is 0 it is not used, and may be NaN
+   * @param weight how many tokens or samples the loss is the mean of, at least 0; its ratio to the
+   *     weights of other batches and ranks counts. If all are 0, so are the gradients
+   * @throws IllegalArgumentException if the weight is negative, infinite, NaN or too large for the
+   *     dtype of the loss, or the loss is not a single number that requires a gradient; nothing has
+   *     been sent then
+   * @throws io.torchfeed.distributed.PeerLostException if a rank is lost or does not respond within
+   *     the timeout
+   * @throws IllegalStateException if the options do not have {@link
+   *     DataParallelOptions#withWeightedLosses}; the weight is 0 in the first pass over a static
+   *     graph; or as in {@link #backward(Tensor)}
+   */
+  public void backward(Tensor loss, double weight) {
+    reducer.backward(loss, weight);
+  }
+
+  @Override
+  public double clipGradNorm(double maxNorm) {
+    return reducer.handle().call(own -> own.clip(maxNorm));
+  }
+
+  @Override
+  public void step(Supplier<Tensor> loss, double weight, Runnable update) {
+    requireNonNull(loss, "loss");
+    requireNonNull(update, "update");
+    backward(loss.get(), weight);
+    update.run();
+  }
+
+  @Override
+  public void accumulate(Supplier<Tensor> loss, double weight) {
+    requireNonNull(loss, "loss");
+    accumulating(() -> backward(loss.get(), weight));
+  }
+
   @Override
   public void step(Supplier<Tensor> loss, Runnable update) {
     requireNonNull(loss, "loss");
@@ -250,11 +295,15 @@ public final class DistributedDataParallel implements ReplicatedModel {
   }
 
   @Override
-  @SuppressWarnings("try") // a scope works by being open
   public void accumulate(Supplier<Tensor> loss) {
     requireNonNull(loss, "loss");
+    accumulating(() -> backward(loss.get()));
+  }
+
+  @SuppressWarnings("try") // a scope works by being open
+  private void accumulating(Runnable pass) {
     try (NoSync accumulating = noSync()) {
-      backward(loss.get());
+      pass.run();
     }
   }
 

@@ -89,4 +89,12 @@ final class DistributedStateJson {
       }
     }
   }
+
+  /** Throws if steps have been run: a state is restored before. */
+  static void requireFresh(long steps) {
+    if (steps > 0) {
+      throw new IllegalStateException(
+          "a state is restored before the first step, got " + steps + " steps");
+    }
+  }
 }

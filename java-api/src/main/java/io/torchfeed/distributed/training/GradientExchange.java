@@ -11,8 +11,8 @@ import java.util.Objects;
  * <p>All but {@link #allReduce} send less, and give the optimizer an approximation of the mean that
  * is the same on all ranks, bit for bit. They work in a thread of their own, over a sub-group that
  * wrapping creates. They take dense gradients of float32, float64, float16 and bfloat16; for
- * others, wrapping throws {@link IllegalArgumentException}. In a group of one rank, gradients
- * remain as they are.
+ * others, wrapping throws {@link IllegalArgumentException}. A number that is not finite on any rank
+ * gives all ranks one, in the same bucket. In a group of one rank, gradients remain as they are.
  *
  * <p>Bytes that each of n ranks sends for N gradients in float32:
  *

@@ -10,7 +10,6 @@ import io.torchfeed.distributed.averaging.WeightExchange;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.JsonObject;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -104,7 +103,7 @@ public final class ModelAveraging implements ReplicatedModel {
       Tensor[] parameters = ModuleTensors.trained(Objects.requireNonNull(module, "module"));
       Tensor[] weights = Stream.of(parameters).map(Tensor::detach).toArray(Tensor[]::new);
       algorithm.check(Objects.requireNonNull(group, "group").size(), weights);
-      Meeting meeting = Meeting.of(group, describe(algorithm, weights), "");
+      Meeting meeting = Meeting.of(group, ModuleTensors.describe(algorithm, weights), "");
       FlatTensors flat = new FlatTensors(weights);
       try {
         ModelAveraging averaging =
@@ -145,7 +144,9 @@ public final class ModelAveraging implements ReplicatedModel {
     algorithm.check(group.size(), weights);
     Meeting meeting =
         Meeting.of(
-            group, describe(algorithm, weights), Meeting.progress(step, exchange.exchanges()));
+            group,
+            ModuleTensors.describe(algorithm, weights),
+            Meeting.progress(step, exchange.exchanges()));
     try {
       exchange.close();
       meeting.share(group, flat, true);
@@ -172,27 +173,16 @@ public final class ModelAveraging implements ReplicatedModel {
    * @throws IllegalStateException if a step has been run, or this object is closed
    */
   public void continueAfter(long steps, long exchanges) {
-    requireFresh();
+    requireNotClosed();
+    DistributedStateJson.requireFresh(step);
     step = Checks.requireAtLeastZero("steps", steps);
     exchange.resume(Checks.requireAtLeastZero("exchanges", exchanges));
-  }
-
-  private static String describe(AveragingAlgorithm algorithm, Tensor[] weights) {
-    StringBuilder shapes = new StringBuilder(algorithm + ", over");
-    for (Tensor weight : weights) {
-      shapes.append(' ').append(describe(weight));
-    }
-    return shapes.toString();
-  }
-
-  private static String describe(Tensor weight) {
-    return weight.scalar_type() + Arrays.toString(weight.sizes().vec().get());
   }
 
   /** Returns the lines that a state to be restored must have. */
   private List<String> layout() {
     List<String> lines = new ArrayList<>(List.of(algorithm.toString()));
-    Stream.of(weights).map(ModelAveraging::describe).forEach(lines::add);
+    Stream.of(weights).map(ModuleTensors::describe).forEach(lines::add);
     return DistributedStateJson.withRank(group.part(), lines);
   }
 
@@ -221,6 +211,22 @@ public final class ModelAveraging implements ReplicatedModel {
   public void step(Supplier<Tensor> loss, Runnable update) {
     Objects.requireNonNull(loss, "loss");
     step(() -> Losses.backward(loss), update);
+  }
+
+  @Override
+  public void step(Supplier<Tensor> loss, double weight, Runnable update) {
+    throw Losses.withoutWeights(loss, update);
+  }
+
+  @Override
+  public void accumulate(Supplier<Tensor> loss, double weight) {
+    throw Losses.withoutWeights(loss, () -> {});
+  }
+
+  /** Clips the gradients of this rank alone: the ranks' norms differ. */
+  @Override
+  public double clipGradNorm(double maxNorm) {
+    return Losses.clip(module, maxNorm);
   }
 
   @Override
@@ -339,7 +345,8 @@ public final class ModelAveraging implements ReplicatedModel {
   @Override
   public void loadStateDict(StateDict state) {
     requireBetweenSteps("a state is taken and restored");
-    requireFresh();
+    requireNotClosed();
+    DistributedStateJson.requireFresh(step);
     JsonObject json = DistributedStateJson.read(state, KIND, layout(), "steps", "exchanges");
     long steps = Checks.requireAtLeastZero("steps", json.number("steps"));
     long exchanges = Checks.requireAtLeastZero("exchanges", json.number("exchanges"));
@@ -349,14 +356,6 @@ public final class ModelAveraging implements ReplicatedModel {
     flat.store();
     step = steps;
     exchange.resume(exchanges);
-  }
-
-  private void requireFresh() {
-    requireNotClosed();
-    if (step > 0) {
-      throw new IllegalStateException(
-          "a state is restored before the first step, got " + step + " steps");
-    }
   }
 
   private void guard(Runnable body) {

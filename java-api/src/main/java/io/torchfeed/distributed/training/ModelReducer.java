@@ -214,6 +214,11 @@ final class ModelReducer {
     run("backward", own -> own.backward(loss));
   }
 
+  void backward(Tensor loss, double weight) {
+    requireNonNull(loss, "loss");
+    run("backward", own -> own.backward(loss, weight));
+  }
+
   /** Returns the SHA-256 of the parameters, in hexadecimal. */
   String digest() {
     return HexFormat.of().formatHex(ReplicaDigest.of(handle));

@@ -2,6 +2,7 @@
 package io.torchfeed.distributed.training;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -122,5 +123,19 @@ record ModuleTensors(List<String> names, TensorVector tensors) {
               + " parameters that do not");
     }
     return trained.toArray(Tensor[]::new);
+  }
+
+  /** Returns the dtype and the shape of a tensor. */
+  static String describe(Tensor tensor) {
+    return tensor.scalar_type() + Arrays.toString(tensor.sizes().vec().get());
+  }
+
+  /** Returns an algorithm over tensors in one line. */
+  static String describe(AveragingAlgorithm algorithm, Tensor[] tensors) {
+    StringBuilder shapes = new StringBuilder(algorithm + ", over");
+    for (Tensor tensor : tensors) {
+      shapes.append(' ').append(describe(tensor));
+    }
+    return shapes.toString();
   }
 }

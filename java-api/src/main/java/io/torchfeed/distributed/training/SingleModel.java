@@ -26,9 +26,11 @@ public final class SingleModel implements ReplicatedModel {
   private static final String STATE = "{}";
 
   private final Module module;
+  private final WeightedGradients weights;
 
   private SingleModel(Module module) {
     this.module = module;
+    weights = new WeightedGradients(module);
   }
 
   /**
@@ -48,20 +50,38 @@ public final class SingleModel implements ReplicatedModel {
 
   @Override
   public void step(Supplier<Tensor> loss, Runnable update) {
-    requireNonNull(loss, "loss");
     requireNonNull(update, "update");
-    Losses.backward(loss);
-    update.run();
+    accumulate(loss);
+    stepAccumulated(update);
+  }
+
+  @Override
+  public void step(Supplier<Tensor> loss, double weight, Runnable update) {
+    requireNonNull(update, "update");
+    accumulate(loss, weight);
+    stepAccumulated(update);
   }
 
   @Override
   public void accumulate(Supplier<Tensor> loss) {
-    Losses.backward(requireNonNull(loss, "loss"));
+    weights.add(requireNonNull(loss, "loss"));
+  }
+
+  @Override
+  public void accumulate(Supplier<Tensor> loss, double weight) {
+    weights.add(requireNonNull(loss, "loss"), weight);
   }
 
   @Override
   public void stepAccumulated(Runnable update) {
-    requireNonNull(update, "update").run();
+    requireNonNull(update, "update");
+    weights.divide();
+    update.run();
+  }
+
+  @Override
+  public double clipGradNorm(double maxNorm) {
+    return Losses.clip(module, maxNorm);
   }
 
   /** Does nothing: there are no other ranks. */

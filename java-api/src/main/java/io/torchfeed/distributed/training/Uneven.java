@@ -64,7 +64,8 @@ public final class Uneven {
    * Divides the sum of the gradients by the number of ranks that have a batch in the step, so that
    * each step has the same weight; PyTorch's {@code divide_by_initial_world_size=False}. Without
    * it, the divisor is the number of all ranks, so that each sample has the same weight in every
-   * step.
+   * step. No effect with {@linkplain DataParallelOptions#withWeightedLosses weighted losses}, whose
+   * weights are the divisor.
    *
    * @return the new value
    */

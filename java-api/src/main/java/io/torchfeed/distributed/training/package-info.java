@@ -7,7 +7,9 @@
  * (golden/python_ddp), or in fewer bytes by a {@link
  * io.torchfeed.distributed.training.GradientExchange}. {@link
  * io.torchfeed.distributed.training.UnevenInputs} is for ranks whose numbers of batches differ,
- * {@link io.torchfeed.distributed.training.ModelAveraging} for exchanging weights instead.
+ * {@link io.torchfeed.distributed.training.DataParallelOptions#withWeightedLosses} for those whose
+ * batches have different numbers of tokens or samples (golden/python_weighted), {@link
+ * io.torchfeed.distributed.training.ModelAveraging} for exchanging weights instead.
  *
  * <p>If a peer dies or does not respond, the other ranks throw {@link
  * io.torchfeed.distributed.PeerLostException} and never hang beyond the group's timeout. Must not
