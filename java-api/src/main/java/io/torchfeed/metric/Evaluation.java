@@ -9,12 +9,15 @@ import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.sampler.Part;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.SharedModuleVector;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The evaluation of a model over a dataset, on one process or on all ranks of a group, with each
@@ -41,10 +44,10 @@ import org.bytedeco.pytorch.SharedModuleVector;
  * wait until it closes or aborts the group, as in any collective. Not thread-safe.
  */
 public final class Evaluation {
-  private final Module module;
+  private final @Nullable Module module;
   private final MetricCollection metrics;
 
-  private Evaluation(Module module, MetricCollection metrics) {
+  private Evaluation(@Nullable Module module, MetricCollection metrics) {
     this.module = module;
     this.metrics = metrics;
   }
@@ -58,6 +61,16 @@ public final class Evaluation {
    */
   public static Evaluation of(Module module, MetricCollection metrics) {
     return new Evaluation(requireNonNull(module, "module"), requireNonNull(metrics, "metrics"));
+  }
+
+  /**
+   * Returns an evaluation of a model that is no module, such as a {@code CompiledModel}.
+   *
+   * @param metrics reset by each run, and afterwards with the counts of all ranks; borrowed
+   * @return the evaluation
+   */
+  public static Evaluation of(MetricCollection metrics) {
+    return new Evaluation(null, requireNonNull(metrics, "metrics"));
   }
 
   /**
@@ -107,7 +120,6 @@ public final class Evaluation {
         Modes modes = new Modes(module);
         DataLoader loader = data.forEvaluation(part).build();
         Batches batches = loader.epoch(0)) {
-      module.eval();
       for (Batch batch : batches) {
         try (PointerScope scope = new PointerScope()) {
           step.accept(batch);
@@ -116,29 +128,28 @@ public final class Evaluation {
     }
   }
 
-  /** The modes of a module and its layers, some of which may be frozen. */
+  /** Evaluation mode, and the modes of before of a module and its layers, which may differ. */
   private static final class Modes implements AutoCloseable {
-    private final Module module;
-    private final boolean isTraining;
-    private final SharedModuleVector inside;
-    private final boolean[] areTraining;
+    private final List<Module> modules = new ArrayList<>();
+    private final List<Boolean> areTraining = new ArrayList<>();
 
-    Modes(Module module) {
-      this.module = module;
-      isTraining = module.is_training();
-      inside = module.modules(false);
-      areTraining = new boolean[Math.toIntExact(inside.size())];
-      for (int i = 0; i < areTraining.length; i++) {
-        areTraining[i] = inside.get(i).is_training();
+    Modes(@Nullable Module module) {
+      if (module != null) {
+        modules.add(module);
+        SharedModuleVector inside = module.modules(false);
+        for (long i = 0; i < inside.size(); i++) {
+          modules.add(inside.get(i));
+        }
+        modules.forEach(each -> areTraining.add(each.is_training()));
+        module.eval();
       }
     }
 
-    /** Restores the modes: each call sets those inside, too, which follow. */
+    /** Restores the modes: each call sets the layers inside, too, which follow. */
     @Override
     public void close() {
-      module.train(isTraining);
-      for (int i = 0; i < areTraining.length; i++) {
-        inside.get(i).train(areTraining[i]);
+      for (int i = 0; i < modules.size(); i++) {
+        modules.get(i).train(areTraining.get(i));
       }
     }
   }

@@ -129,12 +129,12 @@ class EvaluationTest {
   @Test
   void eachRunBeginsFromNothing() {
     Map<String, Double> expected = alone(11);
-    try (TensorDataset data = data(11);
+    try (TensorDataset few = data(2);
+        TensorDataset data = data(11);
         Trial trial = new Trial()) {
       Evaluation evaluation = trial.evaluation();
-      for (int run = 0; run < 2; run++) {
-        assertThat(evaluation.run(DataLoader.over(data), trial::update)).isEqualTo(expected);
-      }
+      assertThat(evaluation.run(DataLoader.over(few), trial::update)).isNotEqualTo(expected);
+      assertThat(evaluation.run(DataLoader.over(data), trial::update)).isEqualTo(expected);
     }
   }
 
@@ -163,6 +163,18 @@ class EvaluationTest {
                           }))
           .withMessage("of the user");
       requireModesOfBefore(trial);
+    }
+  }
+
+  @Test
+  void aModelThatIsNoModuleIsEvaluated() {
+    try (TensorDataset data = data(7)) {
+      Accuracy accuracy = Accuracy.create();
+      Evaluation evaluation = Evaluation.of(MetricCollection.of(Map.of("accuracy", accuracy)));
+      Map<String, Double> results =
+          evaluation.run(
+              DataLoader.over(data), batch -> accuracy.update(batch.tensor(0), batch.tensor(1)));
+      assertThat(results).containsEntry("accuracy", alone(7).get("accuracy"));
     }
   }
 

@@ -4,12 +4,11 @@ package io.torchfeed.examples.images;
 import static io.torchfeed.examples.images.DataFolder.require;
 
 import io.torchfeed.data.NativeDataset;
-import io.torchfeed.distributed.GroupOptions;
-import io.torchfeed.distributed.Master;
-import io.torchfeed.distributed.ProcessGroup;
-import io.torchfeed.sampler.Part;
-import java.time.Duration;
+import io.torchfeed.metric.Accuracy;
+import io.torchfeed.metric.Evaluation;
+import io.torchfeed.metric.MetricCollection;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -39,19 +38,19 @@ final class Evaluate implements Callable<Integer> {
         images.classes().equals(trained.classes()),
         "--data: val has the classes %s, the net in %s %s"
             .formatted(images.classes(), model.path(), trained.classes()));
-    try (NativeDataset rows = images.open();
-        ProcessGroup alone =
-            ProcessGroup.join(
-                Master.at("127.0.0.1", 1),
-                Part.whole(),
-                GroupOptions.ofTimeout(Duration.ofMinutes(1)))) {
-      Evaluation evaluation = Evaluation.of(trained::logits, rows, alone, loading);
+    Accuracy accuracy = Accuracy.create();
+    try (NativeDataset rows = images.open()) {
+      Evaluation.of(MetricCollection.of(Map.of("accuracy", accuracy)))
+          .run(
+              loading.of(rows),
+              batch ->
+                  accuracy.update(trained.logits(batch.tensor("image")), batch.tensor("label")));
       System.out.printf(
           Locale.ROOT,
           "%d of %d images, %.2f %%%n",
-          evaluation.correct(),
-          evaluation.images(),
-          100 * evaluation.accuracy());
+          Math.round(accuracy.compute() * rows.size()),
+          rows.size(),
+          100 * accuracy.compute());
     }
   }
 }

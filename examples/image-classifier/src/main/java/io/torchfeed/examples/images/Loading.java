@@ -3,6 +3,9 @@ package io.torchfeed.examples.images;
 
 import static io.torchfeed.examples.images.DataFolder.require;
 
+import io.torchfeed.data.NativeDataset;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import picocli.CommandLine.Option;
 
 /** The options of loading that all commands share. */
@@ -28,6 +31,11 @@ final class Loading {
     require(
         batchSize >= 1 && batchSize <= 4096, "--batch-size must be in [1, 4096], got " + batchSize);
     require(workers >= 1 && workers <= 256, "--workers must be in [1, 256], got " + workers);
+  }
+
+  /** Returns a loader to build, with these options. */
+  DataLoaderBuilder of(NativeDataset images) {
+    return DataLoader.over(images).batchSize(batchSize).workers(workers);
   }
 
   int batchSize() {

@@ -10,6 +10,9 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.examples.common.EpochClock;
 import io.torchfeed.examples.common.SeededSampler;
+import io.torchfeed.metric.Accuracy;
+import io.torchfeed.metric.Evaluation;
+import io.torchfeed.metric.MetricCollection;
 import io.torchfeed.training.LearningRate;
 import io.torchfeed.training.Ranks;
 import io.torchfeed.training.Schedule;
@@ -18,6 +21,7 @@ import io.torchfeed.training.TrainingLoop;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.Map;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
@@ -53,6 +57,7 @@ final class Training {
   private final Loading loading;
   private final Options options;
   private final Metrics metrics;
+  private final Accuracy accuracy = Accuracy.create();
 
   Training(ProcessGroup group, Loading loading, Options options) {
     this.group = group;
@@ -99,8 +104,8 @@ final class Training {
                 double seconds = clock.seconds();
                 double waitShare = clock.waitSeconds() / seconds;
                 model.verifyReplicas();
-                Evaluation evaluation = Evaluation.of(net, testRows, group, loading);
-                report(step, clock, seconds, waitShare, evaluation, trained);
+                evaluate(net, testRows);
+                report(step, clock, seconds, waitShare, trained);
                 clock.restart();
               })
           .build()
@@ -114,6 +119,15 @@ final class Training {
     return loss;
   }
 
+  /** Evaluates each image on one rank. */
+  private void evaluate(ResNet net, NativeDataset images) {
+    Evaluation.of(net, MetricCollection.of(Map.of("accuracy", accuracy)))
+        .run(
+            group,
+            loading.of(images),
+            batch -> accuracy.update(net.forward(batch.tensor("image")), batch.tensor("label")));
+  }
+
   private SGDOptions rates() {
     SGDOptions rates = new SGDOptions(options.lr());
     rates.momentum().put(MOMENTUM);
@@ -122,12 +136,7 @@ final class Training {
   }
 
   private void report(
-      Step step,
-      EpochClock clock,
-      double seconds,
-      double waitShare,
-      Evaluation evaluation,
-      TrainedNet trained) {
+      Step step, EpochClock clock, double seconds, double waitShare, TrainedNet trained) {
     if (step.rank() != 0) {
       return;
     }
@@ -136,7 +145,7 @@ final class Training {
           new Metrics.Row(
               Math.toIntExact(step.epoch() + 1),
               clock.lossSum() / clock.batches(),
-              evaluation.accuracy(),
+              accuracy.compute(),
               seconds,
               clock.rows() * step.worldSize() / seconds,
               waitShare));

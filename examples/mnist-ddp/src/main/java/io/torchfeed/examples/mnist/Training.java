@@ -26,6 +26,10 @@ import io.torchfeed.examples.common.OutputFolder;
 import io.torchfeed.examples.common.Progress;
 import io.torchfeed.examples.common.SeededSampler;
 import io.torchfeed.examples.common.mnist.MnistData;
+import io.torchfeed.metric.Accuracy;
+import io.torchfeed.metric.Evaluation;
+import io.torchfeed.metric.Mean;
+import io.torchfeed.metric.MetricCollection;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.training.LoopEvent;
 import io.torchfeed.training.Ranks;
@@ -33,6 +37,7 @@ import io.torchfeed.training.Step;
 import io.torchfeed.training.TrainingLoop;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.Map;
 import java.util.stream.LongStream;
 import org.bytedeco.openblas.presets.openblas_nolapack;
 import org.bytedeco.pytorch.Scalar;
@@ -50,7 +55,10 @@ final class Training implements AutoCloseable {
   private static final int ELASTIC_STEPS = 100;
 
   private static final int LINES = 10; // of progress in an epoch
+  private static final int TEST_BATCH = 500;
 
+  private final Mean testLoss = Mean.create();
+  private final Accuracy testAccuracy = Accuracy.create();
   private final Settings settings;
   private final Ranks ranks;
   private final TrainingDevice device;
@@ -281,32 +289,28 @@ final class Training implements AutoCloseable {
   private void epochDone(ReplicatedModel model, Step step) {
     progress.close();
     EpochClock own = clock();
-    double[] mine = {
-      own.lossSum(), own.batches(), own.seconds(), own.waitSeconds(), reductionSeconds(model)
-    };
     double bytes = (Kernel.sentBytes() - sentBefore) / (double) Math.max(1, own.batches());
+    EpochMeans means = EpochMeans.of(group(), own, reductionSeconds(model));
     // Reads every parameter on every rank: a difference between ranks ends the run here.
     String digest = model.verifyReplicas();
-    Evaluation evaluation = Evaluation.of(net, test, group(), device);
+    evaluate();
     int epoch = Math.toIntExact(step.epoch() + 1);
     if (!ranks.areFixed()) {
-      double percent = 100 * evaluation.accuracy();
+      double percent = 100 * testAccuracy.compute();
       say(step, "epoch %d of %d ranks: test accuracy %.2f %%", epoch, step.worldSize(), percent);
       return;
     }
-    double[] sums = Evaluation.sumOverRanks(group(), mine);
-    double seconds = sums[2] / step.worldSize();
     if (step.rank() == 0) {
       EpochMetrics metrics =
           new EpochMetrics(
               epoch,
-              sums[0] / sums[1],
-              evaluation.loss(),
-              evaluation.accuracy(),
-              seconds,
-              own.rows() * step.worldSize() / seconds,
-              sums[3] / sums[2],
-              sums[4] / sums[2],
+              means.trainLoss(),
+              testLoss.compute(),
+              testAccuracy.compute(),
+              means.seconds(),
+              own.rows() * step.worldSize() / means.seconds(),
+              means.waitSeconds() / means.seconds(),
+              means.reductionSeconds() / means.seconds(),
               digest,
               bytes / ranksOfMachine(), // which have counted the same bytes
               overlapShare(model));
@@ -317,6 +321,19 @@ final class Training implements AutoCloseable {
     if (epoch < settings.epochs) {
       beginEpoch(step, epoch + 1);
     }
+  }
+
+  /** Evaluates each sample of the test set on one rank. */
+  private void evaluate() {
+    Evaluation.of(net, MetricCollection.of(Map.of("loss", testLoss, "accuracy", testAccuracy)))
+        .run(
+            group(),
+            DataLoader.over(test).device(device.name()).batchSize(TEST_BATCH),
+            batch -> {
+              Tensor output = net.forward(batch.tensor(0));
+              testLoss.update(nll_loss(output, batch.tensor(1)).item_float(), batch.size());
+              testAccuracy.update(output, batch.tensor(1));
+            });
   }
 
   /**

@@ -10,21 +10,22 @@ import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
-import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.examples.common.mnist.MnistData;
 import io.torchfeed.examples.mnist.Net;
+import io.torchfeed.metric.Accuracy;
+import io.torchfeed.metric.Evaluation;
+import io.torchfeed.metric.MetricCollection;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.stream.LongStream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.openblas.presets.openblas_nolapack;
 import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
-import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.Module;
-import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
@@ -234,26 +235,15 @@ final class ElasticModel implements AutoCloseable {
    * @param folder has MNIST's four files
    * @return in [0, 1]
    */
-  @SuppressWarnings("try") // a scope works by being open
   double accuracy(Path folder) {
-    long correct = 0;
-    long rows = 0;
-    net.train(false);
-    try (NoGradGuard guard = new NoGradGuard();
-        NativeDataset test = MnistData.test(folder);
-        DataLoader loader = DataLoader.over(test).batchSize(TEST_BATCH).build();
-        Batches batches = loader.epoch(0)) {
-      for (Batch batch : batches) {
-        try (PointerScope scope = new PointerScope()) {
-          Tensor guess = net.forward(batch.tensor(0)).argmax(new LongOptional(1), false);
-          correct += guess.eq(batch.tensor(1)).sum().item_long();
-          rows += batch.size();
-        }
-      }
-    } finally {
-      net.train(true);
+    Accuracy accuracy = Accuracy.create();
+    try (NativeDataset test = MnistData.test(folder)) {
+      Evaluation.of(net, MetricCollection.of(Map.of("accuracy", accuracy)))
+          .run(
+              DataLoader.over(test).batchSize(TEST_BATCH),
+              batch -> accuracy.update(net.forward(batch.tensor(0)), batch.tensor(1)));
     }
-    return correct / (double) rows;
+    return accuracy.compute();
   }
 
   @Override
