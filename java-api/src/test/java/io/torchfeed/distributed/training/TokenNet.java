@@ -52,7 +52,8 @@ final class TokenNet extends Module {
     int count = tokens(rank, step, batch);
     long[] classes = new long[count];
     for (int i = 0; i < count; i++) {
-      classes[i] = (i + rank + step + batch) % 2;
+      int label = (i + rank + step + batch) % 2;
+      classes[i] = label;
     }
     Tensor inputs = torch.zeros(0, 3);
     if (count > 0) {
