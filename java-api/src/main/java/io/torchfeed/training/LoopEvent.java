@@ -42,6 +42,9 @@ public record LoopEvent(Kind kind, String text) {
     /** The checkpoint is of a training whose epochs are all complete: nothing is left to do. */
     NOTHING_LEFT,
 
+    /** A step changed nothing, since a gradient is not finite. */
+    NOT_FINITE,
+
     /** The model was evaluated. */
     EVALUATED,
 

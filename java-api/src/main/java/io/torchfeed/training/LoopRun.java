@@ -29,6 +29,7 @@ final class LoopRun<M extends ReplicatedModel> {
   private final SavedState saved;
   private final LoopModel<M> model;
   private final LoopData data;
+  private final SkippedSteps skipped;
   private final RunLimits limits;
   private PlannedStop stop;
   private final RunTime time;
@@ -48,6 +49,7 @@ final class LoopRun<M extends ReplicatedModel> {
     this.model = model;
     this.saved = saved;
     this.data = data;
+    skipped = new SkippedSteps(options.skipNonFinite != null);
     this.stop = stop;
     figures = new StepFigures(options.rate, options.monitor);
     limits = new RunLimits(options);
@@ -177,6 +179,10 @@ final class LoopRun<M extends ReplicatedModel> {
     saved.begin(ranks.areFixed());
     saved.report(limits.nothingLeft(), this::note);
     options.whenChanged.accept(next(progress.epoch()));
+  }
+
+  long skippedSteps() {
+    return skipped.count();
   }
 
   private void note(LoopEvent event) {
@@ -311,7 +317,8 @@ final class LoopRun<M extends ReplicatedModel> {
       figures.begin();
       new AccumulatedStep(
               batch -> figures.add(batch, loss.of(step, bound, batch)),
-              update,
+              options.weight,
+              skipped.guarding(bound, update),
               options.accumulate())
           .run(bound, batches);
     } catch (RuntimeException e) {
@@ -322,6 +329,7 @@ final class LoopRun<M extends ReplicatedModel> {
       throw e;
     }
     progress.commit(model.exchanges());
+    skipped.end(step, this::note);
     try {
       figures.report(step, () -> limits.stepsLeft(batches, data.loader()));
       options.afterStep.accept(bound, step);

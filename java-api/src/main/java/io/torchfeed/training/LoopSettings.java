@@ -3,6 +3,7 @@ package io.torchfeed.training;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.data.loader.Batch;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.training.TrainingLoop.Evaluation;
 import java.lang.System.Logger;
@@ -13,6 +14,7 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,8 @@ final class LoopSettings<M extends ReplicatedModel> {
   @Nullable Duration maxTime;
   @Nullable Integer accumulate;
   @Nullable Long seed;
+  @Nullable ToDoubleFunction<Batch> weight;
+  @Nullable Boolean skipNonFinite;
   @Nullable LearningRate rate;
   @Nullable Evaluation<? super M> evaluation;
   @Nullable Consumer<LoopEvent> events;
@@ -71,7 +75,9 @@ final class LoopSettings<M extends ReplicatedModel> {
   /** Returns the options that all ranks share, as {@code PlanAgreement} names them. */
   long[] shared() {
     long millis = maxTime == null ? Long.MAX_VALUE : maxTime.toMillis();
-    long[] own = {epochs(), accumulate(), seed(), maxSteps(), millis};
+    long[] own = {
+      epochs(), accumulate(), seed(), maxSteps(), millis, skipNonFinite == null ? 0 : 1
+    };
     return LongStream.concat(
             Arrays.stream(own), Arrays.stream(EvaluationOptions.numbers(evaluationOptions)))
         .toArray();
@@ -96,10 +102,14 @@ final class LoopSettings<M extends ReplicatedModel> {
   void note(LoopEvent event, int rank) {
     if (events != null) {
       events.accept(event);
-    } else if (event.kind() == LoopEvent.Kind.SKIPPED) {
+    } else if (isWarning(event.kind(), rank)) {
       LOGGER.log(Level.WARNING, event.text());
     } else if (rank == 0 || event.kind() == LoopEvent.Kind.WAITING) {
       LOGGER.log(Level.INFO, event.text());
     }
+  }
+
+  private static boolean isWarning(LoopEvent.Kind kind, int rank) {
+    return kind == LoopEvent.Kind.SKIPPED || (rank == 0 && kind == LoopEvent.Kind.NOT_FINITE);
   }
 }

@@ -79,7 +79,8 @@ public final class TrainingLoop<M extends ReplicatedModel> {
      * @param model the model, bound to the current ranks
      * @param batch valid until the end of the call
      * @return a single number; the gradients of a step are the sum over its batches and the mean
-     *     over the ranks
+     *     over the ranks. With {@link TrainingLoopBuilder#weight}, the mean over the counted tokens
+     *     or samples of the batch; the gradients are then weighted means
      */
     Tensor of(Step step, M model, Batch batch);
   }
@@ -244,6 +245,16 @@ public final class TrainingLoop<M extends ReplicatedModel> {
   public void stopOnTermination(String... others) {
     requireNonNull(others, "others");
     TerminationSignal.handle(Checks.copyOf("others", Arrays.asList(others)), this::requestStop);
+  }
+
+  /**
+   * Returns the number of steps of this run that changed nothing, since a gradient was not finite;
+   * see {@link TrainingLoopBuilder#skipNonFinite}.
+   *
+   * @return at least 0, the same on all ranks that have taken them
+   */
+  public long skippedSteps() {
+    return run.skippedSteps();
   }
 
   /**

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.internal.Once;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -192,6 +194,35 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   }
 
   /**
+   * Sets how much a batch counts, for example its number of samples or of tokens that are not
+   * padding. A step then has the gradients of the joint batch, however its tokens are divided among
+   * ranks and batches; see {@link ReplicatedModel#step(java.util.function.Supplier, double,
+   * Runnable)}. Without it, each rank and each batch counts the same. A {@code
+   * DistributedDataParallel} needs the option {@code withWeightedLosses(true)}.
+   *
+   * @param weight of a batch, at least 0; called before its loss
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> weight(ToDoubleFunction<Batch> weight) {
+    settings.weight = Once.set("weight", settings.weight, requireNonNull(weight, "weight"));
+    return this;
+  }
+
+  /**
+   * Lets a step change nothing if a gradient is infinite or NaN on any rank, as a {@code
+   * GradScaler} does. All ranks see the same averaged gradients, which costs no operation of the
+   * group. Such a step counts as one and {@linkplain LoopEvent.Kind#NOT_FINITE is reported};
+   * buffers keep the values of the forward pass. Not for {@code ModelAveraging}, whose gradients
+   * are each rank's own.
+   *
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> skipNonFinite() {
+    settings.skipNonFinite = Once.set("skipNonFinite", settings.skipNonFinite, true);
+    return this;
+  }
+
+  /**
    * Sets the seed of libtorch's generators, which each step sets to a mix of this number, the step
    * and the rank, so that a step that is repeated draws the same; 0 by default.
    *
@@ -284,7 +315,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
   /**
    * Sets a receiver of the events of this rank. Without it, they are logged by the {@link
    * System.Logger} {@code io.torchfeed.training}: checkpoints that were skipped as warnings, the
-   * other ones by rank 0.
+   * other ones by rank 0, steps that were skipped as warnings.
    *
    * @param receiver called in the thread that runs the loop
    * @return this builder

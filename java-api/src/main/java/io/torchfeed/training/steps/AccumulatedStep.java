@@ -7,17 +7,24 @@ import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.distributed.training.Uneven;
 import io.torchfeed.distributed.training.UnevenInputs;
 import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A step with the gradients of one or several batches; a rank without any contributes gradients of
  * 0.
  *
  * @param loss of a batch
+ * @param weight how much a batch counts; null if all count the same
  * @param update changes the parameters
  * @param batches how many; the last step of an epoch may have fewer
  */
-public record AccumulatedStep(Function<Batch, Tensor> loss, Runnable update, int batches) {
+public record AccumulatedStep(
+    Function<Batch, Tensor> loss,
+    @Nullable ToDoubleFunction<Batch> weight,
+    Runnable update,
+    int batches) {
   /** Runs the step. */
   public void run(ReplicatedModel model, EpochBatches pass) {
     model.module().zero_grad(true); // also gradients of a step that has failed
@@ -39,11 +46,27 @@ public record AccumulatedStep(Function<Batch, Tensor> loss, Runnable update, int
     for (int left = batches; pass.hasNext(); left--) {
       Batch batch = pass.next();
       if (left == 1) {
-        model.step(() -> loss.apply(batch), update);
+        step(model, batch);
         return;
       }
-      model.accumulate(() -> loss.apply(batch));
+      accumulate(model, batch);
     }
     model.stepAccumulated(update);
+  }
+
+  private void step(ReplicatedModel model, Batch batch) {
+    if (weight == null) {
+      model.step(() -> loss.apply(batch), update);
+    } else {
+      model.step(() -> loss.apply(batch), weight.applyAsDouble(batch), update);
+    }
+  }
+
+  private void accumulate(ReplicatedModel model, Batch batch) {
+    if (weight == null) {
+      model.accumulate(() -> loss.apply(batch));
+    } else {
+      model.accumulate(() -> loss.apply(batch), weight.applyAsDouble(batch));
+    }
   }
 }

@@ -42,6 +42,7 @@ public final class PlanAgreement {
           "seed",
           "maxSteps",
           "maxTime in ms",
+          "skipNonFinite",
           "steps from evaluation to evaluation",
           "whether a lower metric is better",
           "patience of the evaluation",
