@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.pytorch.Tensor;
@@ -52,12 +53,17 @@ import org.bytedeco.pytorch.TensorVector;
 public final class CompiledModel implements AutoCloseable {
   private final Path file;
   private final Map<String, String> metadata;
+  private final InputDimensions dimensions;
   private final NativeHandle<NativeCompiledModel> handle;
 
   private CompiledModel(
-      Path file, Map<String, String> metadata, NativeHandle<NativeCompiledModel> handle) {
+      Path file,
+      Map<String, String> metadata,
+      InputDimensions dimensions,
+      NativeHandle<NativeCompiledModel> handle) {
     this.file = file;
     this.metadata = metadata;
+    this.dimensions = dimensions;
     this.handle = handle;
   }
 
@@ -80,8 +86,10 @@ public final class CompiledModel implements AutoCloseable {
 
   private static CompiledModel open(Path file, Path folder) {
     PackageFiles files;
+    InputDimensions dimensions;
     try {
       files = PackageFiles.unpack(file, folder);
+      dimensions = InputDimensions.in(files.library());
     } catch (NoSuchFileException e) {
       throw new CompiledModelException(file, Problem.MISSING, "there is no such file", e);
     } catch (IOException e) {
@@ -93,6 +101,7 @@ public final class CompiledModel implements AutoCloseable {
       return new CompiledModel(
           file,
           files.metadata(),
+          dimensions,
           NativeHandle.create("CompiledModel", () -> NativeCompiledModel.load(library)));
     } catch (NativeException e) {
       throw new CompiledModelException(
@@ -131,6 +140,10 @@ public final class CompiledModel implements AutoCloseable {
    * exported with {@code torch.fx.experimental._config.patch(backed_size_oblivious=True)}: to run a
    * single sample, repeat it and take the first result.
    *
+   * <p>As in Python, two things are not checked. Sizes that were exported as the same dynamic
+   * dimension must be equal: the code takes the first one, and reads behind an input that is
+   * smaller. An index outside of its table ends the process if the code has several threads.
+   *
    * @param inputs the tensors among the arguments of the model, in their order; dense, on the CPU,
    *     with the dtypes, sizes and strides for which the model was exported
    * @return the outputs, at least 0; they belong to the innermost {@code PointerScope} of the
@@ -143,7 +156,11 @@ public final class CompiledModel implements AutoCloseable {
   public Tensor[] run(Tensor... inputs) {
     List<Tensor> all = Checks.copyOf("inputs", Arrays.asList(requireNonNull(inputs, "inputs")));
     try {
-      return handle.call(model -> run(model, all.toArray(Tensor[]::new)));
+      return handle.call(
+          model -> {
+            requireDimensions(all);
+            return run(model, all.toArray(Tensor[]::new));
+          });
     } catch (NativeException e) {
       throw new CompiledModelException(
           file, Problem.FAILED, "its code fails for %s: %s".formatted(all(all), e.getMessage()), e);
@@ -164,6 +181,19 @@ public final class CompiledModel implements AutoCloseable {
         tensors[i] = new Tensor(outputs.get(i));
       }
       return tensors;
+    }
+  }
+
+  private void requireDimensions(List<Tensor> inputs) {
+    for (int i = 0; i < inputs.size(); i++) {
+      OptionalInt expected = dimensions.of(i);
+      if (expected.isPresent() && inputs.get(i).defined()) {
+        long found = inputs.get(i).dim();
+        if (found != expected.getAsInt()) {
+          throw new IllegalArgumentException(
+              "input %d must have %d dimensions, got %d".formatted(i, expected.getAsInt(), found));
+        }
+      }
     }
   }
 

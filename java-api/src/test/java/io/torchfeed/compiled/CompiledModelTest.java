@@ -103,6 +103,23 @@ class CompiledModelTest {
     }
   }
 
+  /** The library itself would take them: it reads as many sizes as it expects. */
+  @ParameterizedTest
+  @ValueSource(strings = {"2.10", "2.13"})
+  void otherNumbersOfDimensionsAreRefused(String version) throws IOException {
+    try (CompiledModel model = open(version)) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> model.run(torch.ones(4, 3, 1), kinds(4)))
+          .withMessageContaining("input 0 must have 2 dimensions, got 3");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> model.run(torch.ones(4, 3), kinds(4).view(4, 1)))
+          .withMessageContaining("input 1 must have 1 dimensions, got 2");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> model.run(torch.ones(3), kinds(4)))
+          .withMessageContaining("input 0 must have 2 dimensions, got 1");
+    }
+  }
+
   @Test
   void inputsInOtherOrdersOfMemoryAreRefused() throws IOException {
     try (CompiledModel model = open("2.10")) {
