@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
 import org.bytedeco.javacpp.PointerScope;
@@ -205,6 +206,21 @@ class EvaluationTest {
           .isThrownBy(() -> trial.evaluation().run(stream, trial::update));
       assertThatIllegalStateException()
           .isThrownBy(() -> DataLoader.over(data).forEvaluation(Part.whole()).dropLast(true));
+    }
+  }
+
+  @Test
+  void aBuilderServesManyEvaluations() {
+    try (PointerScope scope = new PointerScope();
+        TensorDataset data = TensorDataset.of(torch.zeros(5, 1))) {
+      DataLoaderBuilder loader = DataLoader.over(data).batchSize(2);
+      for (int epoch = 0; epoch < 2; epoch++) {
+        try (Trial trial = new Trial()) {
+          AtomicLong samples = new AtomicLong();
+          trial.evaluation().run(loader, batch -> samples.addAndGet(batch.size()));
+          assertThat(samples).hasValue(5);
+        }
+      }
     }
   }
 

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 public final class DataLoaderBuilder {
   private final LoaderOptions options;
   private Batch.@Nullable Step afterTransfer;
+  private boolean isForEvaluation;
 
   DataLoaderBuilder(LoaderData data) {
     options = new LoaderOptions(data);
@@ -38,7 +39,7 @@ public final class DataLoaderBuilder {
    * Loads each sample of the data once over all ranks, for an evaluation: in the order of the
    * indices, without padding, so that the ranks may have different numbers of batches, also none.
    * Rank r of n gets the samples r, r + n, and so on; of a stream, its shards. Takes the place of a
-   * sampler and of {@link #part}.
+   * sampler and of {@link #part}. It can be set again, for the next evaluation.
    *
    * @param part the part of this rank
    * @return this builder
@@ -48,6 +49,11 @@ public final class DataLoaderBuilder {
    */
   public DataLoaderBuilder forEvaluation(Part part) {
     requireNonNull(part, "part");
+    if (isForEvaluation) {
+      options.sampler = null;
+      options.part = null;
+      options.dropLast = null;
+    }
     if (options.sampler != null
         || options.batchSampler != null
         || options.part != null
@@ -56,6 +62,7 @@ public final class DataLoaderBuilder {
           "an evaluation divides the data by itself, each sample once: leave out sampler,"
               + " batchSampler, part and dropLast");
     }
+    isForEvaluation = true;
     options.dropLast = false;
     if (options.data instanceof LoaderData.Stream) {
       return part(part);
