@@ -3,12 +3,11 @@ package io.torchfeed.summary;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 
 /**
  * A file that grows at its end, open only while it is written. After an error, for example on a
@@ -34,16 +33,21 @@ final class AppendedFile {
   }
 
   void flush() {
-    ByteBuffer bytes = ByteBuffer.wrap(pending.toByteArray());
-    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
-      while (bytes.hasRemaining()) {
-        channel.write(bytes, length + bytes.position());
+    byte[] bytes = pending.toByteArray();
+    try {
+      if (!Files.exists(path)) {
+        throw new NoSuchFileException(path.toString());
+      }
+      // unlike a channel, it writes for a thread that is interrupted, too
+      try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+        file.seek(length);
+        file.write(bytes);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(
           "cannot write %s; its new values stay in memory for the next flush".formatted(path), e);
     }
-    length += bytes.capacity();
+    length += bytes.length;
     pending.reset();
   }
 }

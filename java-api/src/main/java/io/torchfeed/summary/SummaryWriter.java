@@ -86,7 +86,9 @@ public final class SummaryWriter implements AutoCloseable {
    * after the checkpoint are taken again.
    *
    * @param folder of the run
-   * @param step the first step that follows, at least 0: Python's {@code purge_step}
+   * @param step the first one whose values go, at least 0: Python's {@code purge_step}. If steps
+   *     are counted when they are complete, as in an evaluation, it is the step of the checkpoint
+   *     plus 1
    * @return a writer
    * @throws IOException if the folder cannot be written, or another writer has it open, or its
    *     table was changed

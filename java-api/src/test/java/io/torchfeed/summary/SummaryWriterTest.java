@@ -136,6 +136,16 @@ class SummaryWriterTest {
   }
 
   @Test
+  void aThreadThatIsInterruptedWrites() throws IOException {
+    SummaryWriter writer = open();
+    writer.scalar("loss", 1, 1);
+    Thread.currentThread().interrupt();
+    writer.close();
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(Files.readAllLines(folder.resolve("scalars.csv"))).hasSize(2);
+  }
+
+  @Test
   void aFolderHasOneWriter() throws IOException {
     try (SummaryWriter writer = open()) {
       assertThatThrownBy(this::open)
