@@ -65,7 +65,11 @@ final class Evaluations {
       bad++;
     }
     options.plateau().ifPresent(plateau -> plateau.report(metric));
-    String result = isBetter ? "the best" : "no better than %s, %d in a row".formatted(before, bad);
+    String result =
+        isBetter
+            ? "the best"
+            : (Double.isNaN(metric) ? "not a number" : "no better than " + before)
+                + ", %d in a row".formatted(bad);
     return "%s %s after %d steps, %s%s"
         .formatted(options.kind(), metric, steps, result, others(values));
   }
@@ -90,9 +94,11 @@ final class Evaluations {
     return "the %s was no better than %s %d times in a row".formatted(options.kind(), best, bad);
   }
 
-  /** Returns the metric of the state after a number of steps, if it was evaluated. */
+  /** Returns the metric of the state after a number of steps, if it was evaluated to a number. */
   Optional<Metric> metricAfter(long steps) {
-    return steps == step ? Optional.of(new Metric(last, options.isLoss)) : Optional.empty();
+    return steps == step && !Double.isNaN(last)
+        ? Optional.of(new Metric(last, options.isLoss))
+        : Optional.empty();
   }
 
   void write(JsonGenerator out) throws IOException {

@@ -20,8 +20,8 @@ final class LoopCurves implements LoopMonitor {
 
   @Override
   public void stepDone(StepFigures figures) {
-    long number = figures.step().number();
-    if ((number + 1) % everySteps != 0) {
+    long number = figures.step().number() + 1;
+    if (number % everySteps != 0) {
       return;
     }
     RateMeter.Rates rates = meter.next(figures);
@@ -29,5 +29,6 @@ final class LoopCurves implements LoopMonitor {
     writer.scalar("train/samples per second", rates.samplesPerSecond(), number);
     writer.scalar("train/wait share", rates.waitShare(), number);
     figures.learningRate().ifPresent(rate -> writer.scalar("train/learning rate", rate, number));
+    writer.flush(); // a run that is killed must have the points before its checkpoint
   }
 }

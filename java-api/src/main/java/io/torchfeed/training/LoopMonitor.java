@@ -17,9 +17,10 @@ public interface LoopMonitor {
   void stepDone(StepFigures figures);
 
   /**
-   * Returns a monitor that writes curves over steps: {@code train/loss}, {@code train/samples per
-   * second} of all ranks, the part of the time in which {@code train/wait share} no batch was
-   * ready, and {@code train/learning rate} if the loop sets it.
+   * Returns a monitor that writes curves over completed steps: {@code train/loss}, {@code
+   * train/samples per second} of all ranks, the part of the time in which {@code train/wait share}
+   * no batch was ready, and {@code train/learning rate} if the loop sets it. Each point is written
+   * at once. A run that continues after n steps takes {@code SummaryWriter.resume(folder, n + 1)}.
    *
    * @param writer borrowed
    * @param everySteps the steps from one point of a curve to the next, at least 1

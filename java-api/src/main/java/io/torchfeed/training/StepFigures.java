@@ -98,8 +98,8 @@ public final class StepFigures {
   }
 
   /**
-   * Returns the number of samples of this rank's batches since the run began; those of a step that
-   * was repeated count each time.
+   * Returns the number of samples of this rank's batches since the run began; a step that was
+   * repeated counts each time.
    *
    * @return at least 0
    */
