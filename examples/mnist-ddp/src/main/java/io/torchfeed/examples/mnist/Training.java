@@ -149,7 +149,7 @@ final class Training implements AutoCloseable {
   /** Prints an event, unless {@link #begin} tells it. */
   private void note(LoopEvent event) {
     switch (event.kind()) {
-      case SKIPPED -> warn(event.text());
+      case SKIPPED, NOT_FINITE -> warn(event.text());
       case WAITING, EVALUATED, STOPPED -> System.out.println(event.text());
       case RESUMED, NOTHING_LEFT -> {}
     }
