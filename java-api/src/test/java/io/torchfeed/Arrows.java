@@ -81,8 +81,8 @@ final class Arrows {
           spark.job: distributed internal spark spark.checkpoint spark.executor spark.link \
             spark.rows
           spark.link: internal spark
-          spark.pipeline: data.loader distributed.training internal sampler.order spark \
-            spark.job spark.link spark.rows
+          spark.pipeline: data data.loader distributed distributed.training internal memory \
+            sampler.order spark spark.job spark.link spark.rows training
           spark.rows: data data.source image internal memory spark
           io.torchfeed: bindings data data.loader data.source distributed.launch \
             distributed.membership elastic internal sampler sampler.torch

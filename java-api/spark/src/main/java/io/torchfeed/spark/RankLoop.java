@@ -7,7 +7,9 @@ import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.training.EvaluationOptions;
 import io.torchfeed.training.TrainingLoop;
+import io.torchfeed.training.TrainingLoop.Evaluation;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.bytedeco.pytorch.Optimizer;
@@ -49,6 +51,8 @@ public final class RankLoop {
   private final long epochs;
   private final long steps;
   private final long seed;
+  private final @Nullable Evaluation<? super DistributedDataParallel> evaluation;
+  private final @Nullable EvaluationOptions options;
 
   private RankLoop(
       RankContext context,
@@ -57,7 +61,9 @@ public final class RankLoop {
       Consumer<TrainingState.Builder> state,
       long epochs,
       long steps,
-      long seed) {
+      long seed,
+      @Nullable Evaluation<? super DistributedDataParallel> evaluation,
+      @Nullable EvaluationOptions options) {
     this.context = context;
     this.model = model;
     this.loader = loader;
@@ -65,6 +71,8 @@ public final class RankLoop {
     this.epochs = epochs;
     this.steps = steps;
     this.seed = seed;
+    this.evaluation = evaluation;
+    this.options = options;
   }
 
   /**
@@ -84,7 +92,9 @@ public final class RankLoop {
         none -> {},
         1,
         STEPS_BETWEEN_CHECKPOINTS,
-        0);
+        0,
+        null,
+        null);
   }
 
   /**
@@ -97,7 +107,7 @@ public final class RankLoop {
    */
   public RankLoop withState(Consumer<TrainingState.Builder> parts) {
     requireNonNull(parts, "parts");
-    return new RankLoop(context, model, loader, parts, epochs, steps, seed);
+    return new RankLoop(context, model, loader, parts, epochs, steps, seed, evaluation, options);
   }
 
   /**
@@ -111,7 +121,7 @@ public final class RankLoop {
     if (epochs < 1) {
       throw new IllegalArgumentException("epochs must be at least 1, got " + epochs);
     }
-    return new RankLoop(context, model, loader, state, epochs, steps, seed);
+    return new RankLoop(context, model, loader, state, epochs, steps, seed, evaluation, options);
   }
 
   /**
@@ -126,7 +136,7 @@ public final class RankLoop {
     if (steps < 1) {
       throw new IllegalArgumentException("steps must be at least 1, got " + steps);
     }
-    return new RankLoop(context, model, loader, state, epochs, steps, seed);
+    return new RankLoop(context, model, loader, state, epochs, steps, seed, evaluation, options);
   }
 
   /**
@@ -136,7 +146,22 @@ public final class RankLoop {
    * @return the new loop
    */
   public RankLoop withSeed(long seed) {
-    return new RankLoop(context, model, loader, state, epochs, steps, seed);
+    return new RankLoop(context, model, loader, state, epochs, steps, seed, evaluation, options);
+  }
+
+  /**
+   * Returns this loop with an evaluation, as {@link
+   * io.torchfeed.training.TrainingLoopBuilder#evaluation} describes it.
+   *
+   * @param metric computes the metric
+   * @param options its time and its consequences
+   * @return the new loop
+   */
+  public RankLoop withEvaluation(
+      Evaluation<? super DistributedDataParallel> metric, EvaluationOptions options) {
+    requireNonNull(metric, "metric");
+    requireNonNull(options, "options");
+    return new RankLoop(context, model, loader, state, epochs, steps, seed, metric, options);
   }
 
   /**
@@ -156,7 +181,11 @@ public final class RankLoop {
     requireNonNull(loss, "loss");
     Figures figures = new Figures();
     try {
-      TrainingLoop.of(context.ranks(), model)
+      var builder = TrainingLoop.of(context.ranks(), model);
+      if (evaluation != null && options != null) {
+        builder.evaluation(evaluation, options);
+      }
+      builder
           .state(
               all -> {
                 state.accept(all);

@@ -12,6 +12,7 @@ import io.torchfeed.spark.job.SparkRanks;
 import io.torchfeed.spark.pipeline.TestModels;
 import io.torchfeed.spark.pipeline.TorchfeedEstimator;
 import io.torchfeed.spark.pipeline.TorchfeedModel;
+import io.torchfeed.training.EvaluationOptions;
 import java.io.Serializable;
 import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
@@ -88,6 +89,7 @@ class NullArgumentsTest {
       samples.put(TrainingState.class, TrainingState.builder().build());
       samples.put(ParamMap.class, new ParamMap());
       samples.put(Duration.class, Duration.ofSeconds(1));
+      samples.put(EvaluationOptions.class, EvaluationOptions.ofLoss());
       samples.put(Serializable.class, "");
       samples.put(Throwable.class, new IllegalStateException());
       samples.put(Map.class, Map.of());

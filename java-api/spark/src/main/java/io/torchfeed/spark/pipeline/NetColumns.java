@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.spark.pipeline;
 
+import io.torchfeed.memory.DType;
 import io.torchfeed.spark.RankModel;
 import io.torchfeed.spark.RowColumn;
 import io.torchfeed.spark.rows.ModelSchema;
 import io.torchfeed.spark.rows.RowEncoder;
 import java.io.Serializable;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.types.StructType;
 
@@ -20,10 +21,22 @@ import org.apache.spark.sql.types.StructType;
  */
 record NetColumns(TorchfeedNet<?> net, RowColumn output, RowColumn label, List<RowColumn> inputs)
     implements Serializable {
-  RowColumn[] ofTraining() {
-    RowColumn[] all = Arrays.copyOf(inputs.toArray(RowColumn[]::new), inputs.size() + 1);
-    all[inputs.size()] = label;
-    return all;
+  /**
+   * Returns the columns of a training: the inputs, the label, and the others.
+   *
+   * @param weight the column of weights; empty for none
+   * @param validation the column that is true for rows of the validation; empty for none
+   */
+  RowColumn[] ofTraining(String weight, String validation) {
+    List<RowColumn> all = new ArrayList<>(inputs);
+    all.add(label);
+    if (!weight.isEmpty()) {
+      all.add(RowColumn.of(weight, DType.FLOAT32));
+    }
+    if (!validation.isEmpty()) {
+      all.add(RowColumn.of(validation, DType.BOOL));
+    }
+    return all.toArray(RowColumn[]::new);
   }
 
   RankModel model(byte[] trained) {

@@ -4,16 +4,14 @@ package io.torchfeed.spark.pipeline;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
+import io.torchfeed.spark.RankProgress;
 import io.torchfeed.spark.RowColumn;
 import io.torchfeed.spark.job.SparkRanks;
 import io.torchfeed.spark.rows.RowEncoder;
-import java.io.IOException;
-import java.io.Serializable;
-import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
-import org.apache.spark.ml.Estimator;
+import java.util.function.Consumer;
 import org.apache.spark.ml.param.DoubleParam;
 import org.apache.spark.ml.param.IntParam;
 import org.apache.spark.ml.param.LongParam;
@@ -29,6 +27,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructType;
 import org.bytedeco.pytorch.Module;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A network as a stage of a pipeline of Spark ML: {@code fit} trains it by Adam on the executors,
@@ -46,13 +45,10 @@ import org.bytedeco.pytorch.Module;
  * Dataset<Row> predicted = estimator.fit(dataFrame).transform(dataFrame);
  * }</pre>
  */
-public final class TorchfeedEstimator extends Estimator<TorchfeedModel> implements MLWritable {
+public final class TorchfeedEstimator extends EvaluatedEstimator implements MLWritable {
   private static final long serialVersionUID = 1L;
 
   private static final double DEFAULT_RATE = 1e-3;
-
-  /** The name of the stage. */
-  private final String uid;
 
   /** The network. */
   private final NetColumns columns;
@@ -75,8 +71,10 @@ public final class TorchfeedEstimator extends Estimator<TorchfeedModel> implemen
   /** The folder of checkpoints. */
   private final Param<String> checkpoints;
 
-  private TorchfeedEstimator(String uid, NetColumns columns) {
-    this.uid = uid;
+  private transient @Nullable Consumer<RankProgress> onProgress;
+
+  TorchfeedEstimator(String uid, NetColumns columns) {
+    super(uid);
     this.columns = columns;
     ranks = new IntParam(this, "ranks", "executors that train together", ParamValidators.gt(0));
     epochs = new IntParam(this, "epochs", "passes over the rows", ParamValidators.gt(0));
@@ -238,63 +236,127 @@ public final class TorchfeedEstimator extends Estimator<TorchfeedModel> implemen
     return this;
   }
 
+  /**
+   * Sets the column of weights, numbers of at least 0. The network is a {@link
+   * TorchfeedNet.OfRows}. The loss of a batch is the mean of its weighted losses, divided by the
+   * mean weight of all training rows, and not by the weight of its own rows.
+   *
+   * @param name the column's name; empty for none
+   * @return this estimator
+   */
+  public TorchfeedEstimator setWeightCol(String name) {
+    set(weightCol(), requireNonNull(name, "name"));
+    return this;
+  }
+
+  /**
+   * Sets the boolean column that is true for the rows that validate, as in Spark's {@code
+   * GBTClassifier}. They are not trained with; after each epoch their mean loss is computed, and
+   * {@code fit} returns the network of the epoch with the lowest.
+   *
+   * @param name the column's name; empty for none
+   * @return this estimator
+   */
+  public TorchfeedEstimator setValidationIndicatorCol(String name) {
+    set(validationIndicatorCol(), requireNonNull(name, "name"));
+    return this;
+  }
+
+  /**
+   * Sets an early stop, when a number of epochs in a row had no lower loss of the validation.
+   *
+   * @param value how many; 0 for no early stop
+   * @return this estimator
+   */
+  public TorchfeedEstimator setPatience(int value) {
+    set(patience(), value);
+    return this;
+  }
+
+  /**
+   * Sets the consumer of the figures that the ranks report while {@code fit} runs: {@code loss},
+   * {@code rows} and {@code seconds} of each epoch, and {@code validationLoss}. It is not saved.
+   *
+   * @param consumer called as by {@link SparkRanks#onProgress}
+   * @return this estimator
+   */
+  public TorchfeedEstimator onProgress(Consumer<RankProgress> consumer) {
+    onProgress = requireNonNull(consumer, "consumer");
+    return this;
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws IllegalArgumentException if there is an early stop without a validation, or there are
+   *     weights and the network has no loss for each row
+   * @throws io.torchfeed.spark.SparkRanksException as {@link SparkRanks#train}
+   */
   @Override
   public TorchfeedModel fit(Dataset<?> dataset) {
     requireNonNull(dataset, "dataset");
-    RowColumn[] all = columns.ofTraining();
+    if (patienceOrZero() > 0 && validation().isEmpty()) {
+      throw new IllegalArgumentException("an early stop needs setValidationIndicatorCol");
+    }
+    if (!weight().isEmpty() && !(columns.net() instanceof TorchfeedNet.OfRows)) {
+      throw new IllegalArgumentException(
+          "weights need the loss of each row: implement TorchfeedNet.OfRows in "
+              + columns.net().getClass().getName());
+    }
+    RowColumn[] all = ofTraining();
     Dataset<Row> rows =
         dataset.select(
             Arrays.stream(all).map(each -> functions.col(each.name())).toArray(Column[]::new));
     SparkRanks job = SparkRanks.on(rows).ranks((int) getOrDefault(ranks)).columns(all);
+    if (onProgress != null) {
+      job.onProgress(onProgress);
+    }
     String path = getOrDefault(checkpoints);
     List<byte[]> models = (path.isEmpty() ? job : job.checkpoints(path)).train(task(columns.net()));
-    return copyValues(new TorchfeedModel(uid, columns, models.get(0)), extractParamMap())
+    return copyValues(new TorchfeedModel(uid(), columns, models.get(0)), extractParamMap())
         .setParent(this);
   }
 
   private <M extends Module> NetTask<M> task(TorchfeedNet<M> net) {
     return new NetTask<>(
         net,
+        columns.inputs().size(),
         (int) getOrDefault(epochs),
         (int) getOrDefault(batchSize),
         (double) getOrDefault(learningRate),
-        (long) getOrDefault(seed));
+        (long) getOrDefault(seed),
+        weight(),
+        validation(),
+        patienceOrZero());
+  }
+
+  private RowColumn[] ofTraining() {
+    return columns.ofTraining(weight(), validation());
   }
 
   @Override
   public StructType transformSchema(StructType schema) {
     requireNonNull(schema, "schema");
-    RowEncoder.of(schema, List.of(columns.ofTraining()));
+    RowEncoder.of(schema, List.of(ofTraining()));
     return columns.extended(schema);
   }
 
   @Override
   public TorchfeedEstimator copy(ParamMap extra) {
-    return copyValues(new TorchfeedEstimator(uid, columns), requireNonNull(extra, "extra"));
-  }
-
-  @Override
-  public String uid() {
-    return uid;
+    TorchfeedEstimator copy = new TorchfeedEstimator(uid(), columns);
+    copy.onProgress = onProgress;
+    return copyValues(copy, requireNonNull(extra, "extra"));
   }
 
   @Override
   public MLWriter write() {
-    return new MLWriter() {
-      @Override
-      public void saveImpl(String path) {
-        try {
-          new StageFiles(sparkSession(), path).write(TorchfeedEstimator.class, uid, saved());
-        } catch (IOException e) {
-          throw new UncheckedIOException("the estimator cannot be saved in " + path, e);
-        }
-      }
-    };
-  }
-
-  private Saved saved() {
-    return new Saved(
-        uid, columns, (int) getOrDefault(ranks), task(columns.net()), getOrDefault(checkpoints));
+    return new SavedEstimator(
+            uid(),
+            columns,
+            (int) getOrDefault(ranks),
+            task(columns.net()),
+            getOrDefault(checkpoints))
+        .writer();
   }
 
   /**
@@ -306,7 +368,7 @@ public final class TorchfeedEstimator extends Estimator<TorchfeedModel> implemen
     return new MLReader<>() {
       @Override
       public TorchfeedEstimator load(String path) {
-        return new StageFiles(sparkSession(), path).read(Saved.class).estimator();
+        return new StageFiles(sparkSession(), path).read(SavedEstimator.class).estimator();
       }
     };
   }
@@ -316,32 +378,9 @@ public final class TorchfeedEstimator extends Estimator<TorchfeedModel> implemen
    *
    * @param path the folder
    * @return the estimator
-   * @throws UncheckedIOException if it cannot be read, or its classes are missing
+   * @throws java.io.UncheckedIOException if it cannot be read, or its classes are missing
    */
   public static TorchfeedEstimator load(String path) {
     return read().load(requireNonNull(path, "path"));
-  }
-
-  /**
-   * A saved estimator.
-   *
-   * @param uid its identifier in Spark
-   * @param columns of the data
-   * @param ranks the number of ranks
-   * @param task of each rank
-   * @param checkpoints the folder of the checkpoints
-   */
-  private record Saved(
-      String uid, NetColumns columns, int ranks, NetTask<?> task, String checkpoints)
-      implements Serializable {
-    TorchfeedEstimator estimator() {
-      return new TorchfeedEstimator(uid, columns)
-          .setRanks(ranks)
-          .setEpochs(task.epochs())
-          .setBatchSize(task.batchSize())
-          .setLearningRate(task.rate())
-          .setSeed(task.seed())
-          .setCheckpoints(checkpoints);
-    }
   }
 }

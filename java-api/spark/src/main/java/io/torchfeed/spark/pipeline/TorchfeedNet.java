@@ -36,4 +36,20 @@ public interface TorchfeedNet<M extends Module> extends Serializable {
    * @return a single number
    */
   Tensor loss(Tensor output, Tensor label);
+
+  /**
+   * A network with a loss for each row, for {@link TorchfeedEstimator#setWeightCol}.
+   *
+   * @param <M> the type of the module
+   */
+  interface OfRows<M extends Module> extends TorchfeedNet<M> {
+    /**
+     * Computes the loss of each row: as {@link #loss} without its mean.
+     *
+     * @param output the result of {@link #forward}
+     * @param label the label column of the batch
+     * @return a tensor {@code [B]}
+     */
+    Tensor losses(Tensor output, Tensor label);
+  }
 }
