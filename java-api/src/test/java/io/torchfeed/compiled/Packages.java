@@ -3,10 +3,10 @@ package io.torchfeed.compiled;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.memory.DType;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -95,9 +95,8 @@ final class Packages {
   /** Returns the line of a tensor. */
   static String line(String name, Tensor tensor) {
     Tensor dense = tensor.contiguous();
-    ByteBuffer buffer = dense.data_ptr().capacity(dense.nbytes()).asByteBuffer();
     byte[] bytes = new byte[Math.toIntExact(dense.nbytes())];
-    buffer.get(bytes);
+    NativeBytes.buffer(dense.data_ptr(), 0, bytes.length).get(bytes);
     return String.join(
         "\t",
         name,
