@@ -100,13 +100,14 @@ class ElasticLoopTest extends TrainingLoopContract {
   void anEvaluationInWhichARankIsLostRunsAgain() throws Exception {
     Queue<String> ends = new ConcurrentLinkedQueue<>();
     Queue<Step> evaluated = new ConcurrentLinkedQueue<>();
+    CountDownLatch both = new CountDownLatch(2); // in the evaluation in which one is lost
     try (PointerScope scope = new PointerScope();
         TensorDataset data = LoopNet.data()) {
       onEachRank(
           source -> {
             try (PointerScope inside = new PointerScope();
                 LoopNet net = new LoopNet(0)) {
-              ends.add(lostInEvaluation(source.loop(net), net, data, evaluated));
+              ends.add(lostInEvaluation(source.loop(net), net, data, evaluated, both));
             }
           });
     }
@@ -117,7 +118,11 @@ class ElasticLoopTest extends TrainingLoopContract {
   }
 
   private static <M extends ReplicatedModel> String lostInEvaluation(
-      TrainingLoopBuilder<M> builder, LoopNet net, TensorDataset data, Queue<Step> evaluated)
+      TrainingLoopBuilder<M> builder,
+      LoopNet net,
+      TensorDataset data,
+      Queue<Step> evaluated,
+      CountDownLatch both)
       throws InterruptedException {
     TrainingLoop<M> loop =
         builder
@@ -127,8 +132,9 @@ class ElasticLoopTest extends TrainingLoopContract {
             .evaluation(
                 (model, step) -> {
                   evaluated.add(step);
-                  if (step.number() == 6 && step.worldSize() == 2 && step.rank() == 1) {
-                    throw new IllegalArgumentException("a fault of the program");
+                  if (step.number() == 6 && step.worldSize() == 2) {
+                    both.countDown();
+                    failOnRankOne(step, both);
                   }
                   return 1;
                 },
@@ -139,6 +145,17 @@ class ElasticLoopTest extends TrainingLoopContract {
       return end + " " + loop.step();
     } catch (IllegalArgumentException e) {
       return "lost";
+    }
+  }
+
+  private static void failOnRankOne(Step step, CountDownLatch both) {
+    if (step.rank() == 1) {
+      try {
+        both.await();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+      throw new IllegalArgumentException("a fault of the program");
     }
   }
 
