@@ -331,7 +331,7 @@ final class LoopRun<M extends ReplicatedModel> {
     progress.commit(model.exchanges());
     skipped.end(step, this::note);
     try {
-      figures.report(step, () -> limits.stepsLeft(batches, data.loader()));
+      figures.report(step, () -> limits.stepsLeft(batches));
       options.afterStep.accept(bound, step);
       saved.saveAfterStep(batches, bound, evaluateAfterStep(batches));
     } catch (RuntimeException e) {

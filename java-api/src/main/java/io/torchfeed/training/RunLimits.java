@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.training;
 
-import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.training.TrainingLoop.Outcome;
 import io.torchfeed.training.steps.EpochBatches;
 import java.util.OptionalLong;
@@ -38,13 +37,12 @@ record RunLimits(LoopSettings<?> options) {
   }
 
   /** Returns how many steps follow, unless the data is a stream, which does not know its end. */
-  OptionalLong stepsLeft(EpochBatches batches, DataLoader loader) {
+  OptionalLong stepsLeft(EpochBatches batches) {
     long here = batches.stepsLeft();
     if (here < 0) {
       return OptionalLong.empty();
     }
-    long perStep = options.accumulate();
-    long ofEpoch = (loader.batches(batches.epoch()) + perStep - 1) / perStep;
+    long ofEpoch = batches.steps();
     long epochs = options.epochs() - batches.epoch() - 1;
     long bySteps = options.maxSteps() - progress().step();
     boolean isEndless = ofEpoch > 0 && epochs > (Long.MAX_VALUE - here) / ofEpoch;

@@ -40,7 +40,7 @@ public final class StepFigures {
 
   /** Takes the data of the ranks that follow. */
   void take(DataLoader next) {
-    if (next == loader) {
+    if (monitor == null || next == loader) {
       return;
     }
     waitedBefore = waited();

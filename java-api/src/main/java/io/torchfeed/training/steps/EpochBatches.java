@@ -22,7 +22,7 @@ public interface EpochBatches extends AutoCloseable {
       DataLoader loader, Batches batches, List<LoaderState> from, int perStep, Peers peers) {
     return batches.state() instanceof LoaderState.StreamState
         ? new StreamBatches(batches, from, perStep, peers)
-        : new IndexBatches(batches, loader.batches(batches.epoch()), perStep);
+        : new IndexBatches(batches, () -> loader.batches(batches.epoch()), perStep);
   }
 
   /** Returns the number of the epoch. */
@@ -46,7 +46,10 @@ public interface EpochBatches extends AutoCloseable {
   /** Returns whether no step follows, if that is known without the other ranks. */
   boolean isLast();
 
-  /** Returns the steps until the end of the epoch, or -1 over a stream, which does not know. */
+  /** Returns the steps of the whole epoch, or -1 over a stream, which does not know. */
+  long steps();
+
+  /** Returns the steps until the end of the epoch, or -1 over a stream. */
   long stepsLeft();
 
   /** Counts all batches so far as used by a completed step. */

@@ -5,6 +5,7 @@ import io.torchfeed.data.LoaderState;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import java.util.List;
+import java.util.function.LongSupplier;
 
 /**
  * Batches in the order of a sampler: all ranks have equally many, and one position, which costs
@@ -12,14 +13,15 @@ import java.util.List;
  */
 public final class IndexBatches implements EpochBatches {
   private final Batches batches;
-  private final long total;
+  private final LongSupplier count;
   private final int perStep;
+  private long total = -1; // a batch sampler may have to plan the epoch for it
   private int left;
   private long position;
 
-  IndexBatches(Batches batches, long total, int perStep) {
+  IndexBatches(Batches batches, LongSupplier count, int perStep) {
     this.batches = batches;
-    this.total = total;
+    this.count = count;
     this.perStep = perStep;
     this.position = batches.position();
     batches.stateAt(position); // refuses batches that are not delivered in order
@@ -57,9 +59,21 @@ public final class IndexBatches implements EpochBatches {
     return !batches.hasNext();
   }
 
+  private long total() {
+    if (total < 0) {
+      total = count.getAsLong();
+    }
+    return total;
+  }
+
+  @Override
+  public long steps() {
+    return (total() + perStep - 1) / perStep;
+  }
+
   @Override
   public long stepsLeft() {
-    return Math.max(0, (total - batches.position() + perStep - 1) / perStep);
+    return Math.max(0, (total() - batches.position() + perStep - 1) / perStep);
   }
 
   @Override

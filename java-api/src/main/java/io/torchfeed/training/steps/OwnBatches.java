@@ -27,7 +27,8 @@ public final class OwnBatches implements EpochBatches {
    * @throws IllegalStateException if no rank has a batch
    */
   public OwnBatches(Batches batches, long left, int perStep, Peers peers) {
-    this.batches = new IndexBatches(batches, batches.position() + left, perStep);
+    long total = batches.position() + left;
+    this.batches = new IndexBatches(batches, () -> total, perStep);
     long[] mine = {(left + perStep - 1) / perStep, batches.position()};
     long[][] all = peers.numbers().gather(mine);
     fewest = Arrays.stream(all).mapToLong(each -> each[0]).min().orElseThrow();
@@ -66,6 +67,11 @@ public final class OwnBatches implements EpochBatches {
   @Override
   public boolean isLast() {
     return steps == most;
+  }
+
+  @Override
+  public long steps() {
+    return batches.steps();
   }
 
   @Override

@@ -89,6 +89,11 @@ final class StreamBatches implements EpochBatches {
   }
 
   @Override
+  public long steps() {
+    return -1;
+  }
+
+  @Override
   public long stepsLeft() {
     return -1;
   }
