@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.metric;
 
+import io.torchfeed.internal.Varint;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
@@ -16,12 +17,7 @@ final class CountBytes {
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
     void put(long number) {
-      long rest = number;
-      while ((rest & -MORE) != 0) {
-        out.write((int) (rest & (MORE - 1)) | MORE);
-        rest >>>= BITS;
-      }
-      out.write((int) rest);
+      Varint.write(number, out);
     }
 
     void put(byte[] bytes) {
@@ -76,7 +72,7 @@ final class CountBytes {
       if (length < 0 || length > bytes.length - at) {
         throw malformed();
       }
-      byte[] array = new byte[(int) length];
+      byte[] array = new byte[Math.toIntExact(length)];
       System.arraycopy(bytes, at, array, 0, array.length);
       at += array.length;
       return array;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.summary;
 
+import io.torchfeed.internal.Varint;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
@@ -82,11 +83,6 @@ final class ProtoMessage {
   }
 
   private void varint(long value) {
-    long rest = value;
-    while ((rest & ~0x7FL) != 0) {
-      bytes.write((int) ((rest & 0x7F) | 0x80));
-      rest >>>= 7;
-    }
-    bytes.write((int) rest);
+    Varint.write(value, bytes);
   }
 }
