@@ -91,20 +91,22 @@ public final class MetricCollection implements Stateful {
     byte[][] all = requireNonNull(group, "group").allGatherBytes(message());
     Map<String, List<byte[]>> counts = new TreeMap<>();
     metrics.keySet().forEach(name -> counts.put(name, new ArrayList<>()));
-    String names = "";
+    String names = metrics.toString();
     long checksum = 0;
     for (int rank = 0; rank < all.length; rank++) {
       CountBytes.Reader in = new CountBytes.Reader(all[rank]);
       String named = in.text();
       long merged = in.next();
-      if (rank == 0) {
-        names = named;
-        checksum = merged;
-      }
       if (!named.equals(names)) {
+        String mine = "%s on rank %d".formatted(names, group.rank());
+        String others = "%s on rank %d".formatted(named, rank);
+        boolean isFirst = rank < group.rank();
         throw new IllegalArgumentException(
-            "the ranks must have the same metrics, got %s on rank 0 and %s on rank %d"
-                .formatted(names, named, rank));
+            "the ranks must have the same metrics, got %s and %s"
+                .formatted(isFirst ? others : mine, isFirst ? mine : others));
+      }
+      if (rank == 0) {
+        checksum = merged;
       }
       if (merged != checksum) {
         throw new IllegalStateException(

@@ -10,11 +10,13 @@ import org.bytedeco.pytorch.global.torch;
 
 /** The values of tensors as arrays, and the checks of tensors. */
 final class Values {
+  private static final int MAX_VALUES = Integer.MAX_VALUE - 8; // of an array
+
   private Values() {}
 
   /** Returns the values in the order of the rows. */
   static double[] reals(Tensor tensor) {
-    double[] values = new double[Math.toIntExact(tensor.numel())];
+    double[] values = new double[count(tensor)];
     if (values.length > 0) {
       try (PointerScope scope = new PointerScope()) {
         tensor
@@ -31,13 +33,23 @@ final class Values {
 
   /** Returns the whole numbers in the order of the rows. */
   static long[] wholes(Tensor tensor) {
-    long[] values = new long[Math.toIntExact(tensor.numel())];
+    long[] values = new long[count(tensor)];
     if (values.length > 0) {
       try (PointerScope scope = new PointerScope()) {
         tensor.detach().cpu().to(torch.ScalarType.Long).contiguous().data_ptr_long().get(values);
       }
     }
     return values;
+  }
+
+  /** Returns the number of values, which must fit into an array. */
+  private static int count(Tensor tensor) {
+    if (tensor.numel() > MAX_VALUES) {
+      throw new IllegalArgumentException(
+          "a tensor of an update must have less than 2^31 - 8 values, got %s; update by parts"
+              .formatted(describe(tensor)));
+    }
+    return (int) tensor.numel();
   }
 
   static boolean isWhole(Tensor tensor) {

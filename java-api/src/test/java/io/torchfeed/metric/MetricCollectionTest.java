@@ -11,6 +11,7 @@ import io.torchfeed.testing.RankThreads;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Queue;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 
@@ -95,6 +96,22 @@ class MetricCollectionTest {
           assertThatIllegalArgumentException()
               .isThrownBy(() -> MetricCollection.of(Map.of("it", one)).merge(group))
               .withMessageContaining("the same metrics, got {it=accuracy of top 1} on rank 0");
+        });
+  }
+
+  @Test
+  void aMetricThatARankLacksIsNamedOnAllRanks() throws Exception {
+    RankThreads.run(
+        2,
+        group -> {
+          Map<String, Metric> metrics = new TreeMap<>(Map.of("mean", Mean.create()));
+          if (group.rank() == 0) {
+            metrics.put("accuracy", Accuracy.create());
+          }
+          assertThatIllegalArgumentException()
+              .isThrownBy(() -> MetricCollection.of(metrics).merge(group))
+              .withMessageEndingWith(
+                  "got {accuracy=accuracy of top 1, mean=mean} on rank 0 and {mean=mean} on rank 1");
         });
   }
 

@@ -301,4 +301,12 @@ class MetricRulesTest {
       assertThat(padded.compute()).isEqualTo(expected.compute());
     }
   }
+
+  @Test
+  void moreValuesThanAnArrayHasAreRefused() {
+    Tensor values = torch.zeros(1).expand(1L << 32);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Mean.create().update(values))
+        .withMessageContaining("must have less than 2^31 - 8 values, got Float [4294967296]");
+  }
 }
