@@ -33,6 +33,9 @@ final class AppendedFile {
   }
 
   void flush() {
+    if (pending.size() == 0) {
+      return;
+    }
     byte[] bytes = pending.toByteArray();
     try {
       if (!Files.exists(path)) {

@@ -3,6 +3,7 @@ package io.torchfeed.summary;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.PathBytes;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -75,6 +76,7 @@ public final class SummaryWriter implements AutoCloseable {
    * @param folder of a run
    * @return a writer
    * @throws IOException if the folder cannot be written, or another writer has it open
+   * @throws IllegalArgumentException if the folder is not in the default file system
    */
   public static SummaryWriter open(Path folder) throws IOException {
     return open(folder, Long.MAX_VALUE, InstantSource.system());
@@ -92,14 +94,16 @@ public final class SummaryWriter implements AutoCloseable {
    * @return a writer
    * @throws IOException if the folder cannot be written, or another writer has it open, or its
    *     table was changed
-   * @throws IllegalArgumentException if the step is negative
+   * @throws IllegalArgumentException if the step is negative, or the folder is not in the default
+   *     file system
    */
   public static SummaryWriter resume(Path folder, long step) throws IOException {
     return open(folder, requireStep(step), InstantSource.system());
   }
 
   static SummaryWriter open(Path folder, long step, InstantSource clock) throws IOException {
-    Files.createDirectories(requireNonNull(folder, "folder"));
+    PathBytes.requireDefault(requireNonNull(folder, "folder"));
+    Files.createDirectories(folder);
     FileChannel lock = lock(folder);
     try {
       ScalarTable.prepare(folder, step);

@@ -10,6 +10,8 @@ import io.torchfeed.testing.TestJvm;
 import io.torchfeed.testing.TestPython;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -154,6 +156,16 @@ class SummaryWriterTest {
       writer.scalar("loss", 1, 1);
     }
     open().close();
+  }
+
+  @Test
+  void aFolderInAnArchiveIsRefused() throws IOException {
+    Map<String, String> isNew = Map.of("create", "true");
+    try (FileSystem zip = FileSystems.newFileSystem(folder.resolve("a.zip"), isNew)) {
+      assertThatThrownBy(() -> SummaryWriter.open(zip.getPath("run")))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("not in the default file system");
+    }
   }
 
   @Test
