@@ -161,9 +161,10 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * of two kinds, cannot part the ranks. This costs one operation of the group, of 8 bytes. The
    * {@link LoopEvent} names the ranks with other values, which have perhaps not been reduced.
    *
-   * <p>A checkpoint follows each evaluation and has its metric, and the best one is {@linkplain
-   * io.torchfeed.checkpoint.CheckpointOptions#withKeptBest kept}. The results are saved with the
-   * progress: a training that is resumed stops early where one without a stop does.
+   * <p>A checkpoint follows each evaluation and has its metric, unless that is NaN, and the best
+   * one is {@linkplain io.torchfeed.checkpoint.CheckpointOptions#withKeptBest kept}. The results
+   * are saved with the progress: a training that is resumed stops early where one without a stop
+   * does.
    *
    * @param metric computes the metric
    * @param options its time and its consequences

@@ -14,7 +14,6 @@ import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.elastic.ElasticRanks;
 import io.torchfeed.sampler.Part;
-import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.testing.RankThreads;
 import io.torchfeed.training.LoopEvent.Kind;
 import io.torchfeed.training.TrainingLoop.Outcome;
@@ -127,7 +126,7 @@ class ElasticLoopTest extends TrainingLoopContract {
     TrainingLoop<M> loop =
         builder
             .state(net::addTo)
-            .loader(part -> loader(data, part))
+            .loader(part -> LoopNet.loader(data, part))
             .epochs(9)
             .evaluation(
                 (model, step) -> {
@@ -150,11 +149,7 @@ class ElasticLoopTest extends TrainingLoopContract {
 
   private static void failOnRankOne(Step step, CountDownLatch both) {
     if (step.rank() == 1) {
-      try {
-        both.await();
-      } catch (InterruptedException e) {
-        throw new IllegalStateException(e);
-      }
+      await(both);
       throw new IllegalArgumentException("a fault of the program");
     }
   }
@@ -162,7 +157,7 @@ class ElasticLoopTest extends TrainingLoopContract {
   private static <M extends ReplicatedModel> Outcome untilStopped(
       TrainingLoopBuilder<M> builder, LoopNet net, TensorDataset data) throws InterruptedException {
     TrainingLoop<M> loop =
-        builder.state(net::addTo).loader(part -> loader(data, part)).epochs(200).build();
+        builder.state(net::addTo).loader(part -> LoopNet.loader(data, part)).epochs(200).build();
     return loop.run(
         (step, model, batch) -> {
           if (step.number() == 1 && step.rank() == 1) {
@@ -183,7 +178,7 @@ class ElasticLoopTest extends TrainingLoopContract {
     try {
       builder
           .state(net::addTo)
-          .loader(part -> loader(data, part))
+          .loader(part -> LoopNet.loader(data, part))
           .seed(SEED)
           .build()
           .run(
@@ -213,13 +208,6 @@ class ElasticLoopTest extends TrainingLoopContract {
     }
   }
 
-  private static DataLoader loader(TensorDataset data, Part part) {
-    return DataLoader.over(data)
-        .sampler(ShuffledSampler.of(LoopNet.SAMPLES, part, 42))
-        .batchSize(LoopNet.GLOBAL_BATCH / part.worldSize())
-        .build();
-  }
-
   /** Trains with two ranks, and after some steps with the first one. */
   private static String byHand(TensorDataset data, long lostIn) throws Exception {
     Queue<String> ends = new ConcurrentLinkedQueue<>();
@@ -229,8 +217,8 @@ class ElasticLoopTest extends TrainingLoopContract {
           try (PointerScope scope = new PointerScope();
               LoopNet net = new LoopNet(0);
               DistributedDataParallel model = DistributedDataParallel.wrap(net, group);
-              DataLoader ofTwo = loader(data, group.part());
-              DataLoader ofOne = loader(data, Part.whole());
+              DataLoader ofTwo = LoopNet.loader(data, group.part());
+              DataLoader ofOne = LoopNet.loader(data, Part.whole());
               Batches first = ofTwo.epoch(0)) {
             for (long step = 0; step < lostIn; step++) {
               step(net, first.next(), model::backward);

@@ -142,7 +142,7 @@ class LoopEvaluationTest {
   }
 
   @Test
-  void notANumberIsNoBetterAndACheckpointMayHaveIt() {
+  void notANumberIsNoBetterAndNoMetricOfACheckpoint() {
     Evaluations results = new Evaluations(LOSS.withPatience(2).withMinDelta(0.5));
     assertThat(results.take(1, Double.NaN))
         .isEqualTo("loss NaN after 1 steps, not a number, 1 in a row");

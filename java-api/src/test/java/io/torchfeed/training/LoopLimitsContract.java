@@ -6,11 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.torchfeed.checkpoint.CheckpointOptions;
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.data.TensorDataset;
-import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.training.ReplicatedModel;
-import io.torchfeed.sampler.Part;
-import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.training.TrainingLoop.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -120,13 +117,6 @@ abstract class LoopLimitsContract {
     }
   }
 
-  private static DataLoader loader(TensorDataset data, Part part) {
-    return DataLoader.over(data)
-        .sampler(ShuffledSampler.of(LoopNet.SAMPLES, part, 42))
-        .batchSize(LoopNet.GLOBAL_BATCH / part.worldSize())
-        .build();
-  }
-
   /**
    * Trains until a step, or to the end; returns the ends of the ranks.
    *
@@ -147,7 +137,7 @@ abstract class LoopLimitsContract {
                         folder == null ? temporary : folder,
                         CheckpointOptions.defaults().withKept(1))) {
               TrainingLoopBuilder<? extends ReplicatedModel> builder = source.loop(net);
-              builder.state(net::addTo).loader(part -> loader(data, part)).seed(SEED);
+              builder.state(net::addTo).loader(part -> LoopNet.loader(data, part)).seed(SEED);
               builder.settings.nanoTime = clock::get;
               options.set(builder, net);
               if (folder != null) {

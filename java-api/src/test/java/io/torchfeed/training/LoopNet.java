@@ -10,6 +10,9 @@ import io.torchfeed.checkpoint.StateDict;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.sampler.Part;
+import io.torchfeed.sampler.order.ShuffledSampler;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.zip.CRC32C;
@@ -74,6 +77,14 @@ final class LoopNet extends Module {
           .orElseThrow()
           .step();
     }
+  }
+
+  /** Opens a shuffled epoch in batches of {@link #GLOBAL_BATCH} over all ranks. */
+  static DataLoader loader(TensorDataset data, Part part) {
+    return DataLoader.over(data)
+        .sampler(ShuffledSampler.of(SAMPLES, part, 42))
+        .batchSize(GLOBAL_BATCH / part.worldSize())
+        .build();
   }
 
   void addTo(TrainingState.Builder state) {

@@ -70,8 +70,8 @@ final class TokenNet extends Module {
     int place = 0;
     for (Tensor parameter : all()) {
       try (var pointer = new FloatPointer(parameter.data_ptr())) {
-        pointer.get(values, place, (int) parameter.numel());
-        place += (int) parameter.numel();
+        pointer.get(values, place, Math.toIntExact(parameter.numel()));
+        place += Math.toIntExact(parameter.numel());
       }
     }
     return values;
