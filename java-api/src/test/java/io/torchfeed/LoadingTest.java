@@ -132,7 +132,7 @@ class LoadingTest {
   @EnabledOnOs(OS.LINUX)
   void aLimitOfMemoryIsNamed() throws Exception {
     assertNamed(
-        run(shell("ulimit -v 1000000"), ONE_RANK, classPath(true)),
+        run(TestJvm.after("ulimit -v 1000000"), ONE_RANK, classPath(true)),
         "since the limit of this process (ulimit -v) is 1024000000 bytes; raise it: ");
   }
 
@@ -141,7 +141,7 @@ class LoadingTest {
   void aCacheFolderWithoutExecutionIsNamed() throws Exception {
     List<String> mount = new ArrayList<>(List.of("unshare", "-m"));
     String noexec = "mount -t tmpfs -o noexec,size=1g none '" + folder + "'";
-    mount.addAll(shell(noexec));
+    mount.addAll(TestJvm.after(noexec));
     List<String> attempt = Stream.concat(mount.stream(), Stream.of("true")).toList();
     assumeTrue(succeeds(attempt), "mounting needs root, unshare and a system that permits it");
     assertNamed(
@@ -168,7 +168,7 @@ class LoadingTest {
     for (int files = 8; files < 64 && named < 3; files++) {
       String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
       List<String> command = List.of(java, "-Xmx64m", "-cp", CLASS_PATH, SELF_CHECK);
-      List<String> limited = shell("ulimit -n " + files);
+      List<String> limited = TestJvm.after("ulimit -n " + files);
       List<String> lines = output(Map.of(), Stream.of(limited, command).flatMap(List::stream));
       if (lines.stream().anyMatch(line -> line.contains("FAILED: "))) {
         assertThat(lines).anyMatch(line -> line.contains("ulimit -n"));
@@ -176,9 +176,5 @@ class LoadingTest {
       }
     }
     assertThat(named).isPositive();
-  }
-
-  private static List<String> shell(String command) {
-    return List.of("sh", "-c", command + " && exec \"$@\"", "sh");
   }
 }

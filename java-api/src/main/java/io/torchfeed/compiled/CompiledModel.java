@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
 import org.bytedeco.javacpp.BytePointer;
@@ -51,6 +52,9 @@ import org.bytedeco.pytorch.TensorVector;
  * ended.
  */
 public final class CompiledModel implements AutoCloseable {
+  private static final String SIZES =
+      "; dynamic_shapes of torch.export declares which sizes may vary, and how far";
+
   private final Path file;
   private final Map<String, String> metadata;
   private final InputDimensions dimensions;
@@ -77,7 +81,7 @@ public final class CompiledModel implements AutoCloseable {
    *     package, or has been compiled for another device, system, processor or libtorch
    * @throws IllegalArgumentException if the file is not in the default file system
    * @throws java.io.UncheckedIOException if the folder for temporary files, {@code java.io.tmpdir},
-   *     cannot be written
+   *     cannot be written, or has no room for the library
    */
   public static CompiledModel open(Path file) {
     PathBytes.requireDefault(requireNonNull(file, "file"));
@@ -89,6 +93,7 @@ public final class CompiledModel implements AutoCloseable {
     InputDimensions dimensions;
     try {
       files = PackageFiles.unpack(file, folder);
+      files.requireThisMachine();
       dimensions = InputDimensions.in(files.library());
     } catch (NoSuchFileException e) {
       throw new CompiledModelException(file, Problem.MISSING, "there is no such file", e);
@@ -96,7 +101,6 @@ public final class CompiledModel implements AutoCloseable {
       throw new CompiledModelException(
           file, Problem.UNREADABLE, "it cannot be unpacked: " + Failures.reason(e), e);
     }
-    files.requireThisMachine();
     try (BytePointer library = new BytePointer(PathBytes.of(files.library()))) {
       return new CompiledModel(
           file,
@@ -104,11 +108,12 @@ public final class CompiledModel implements AutoCloseable {
           dimensions,
           NativeHandle.create("CompiledModel", () -> NativeCompiledModel.load(library)));
     } catch (NativeException e) {
+      Optional<String> obstacle = UnpackedFolder.obstacle();
       throw new CompiledModelException(
           file,
-          Problem.MISMATCH,
-          "its library cannot be loaded: %s; compile it with torch 2.10 or 2.13"
-              .formatted(e.getMessage()),
+          obstacle.isPresent() ? Problem.UNREADABLE : Problem.MISMATCH,
+          "its library cannot be loaded: %s; %s"
+              .formatted(e.getMessage(), obstacle.orElse("compile it with torch 2.10 or 2.13")),
           e);
     }
   }
@@ -165,10 +170,10 @@ public final class CompiledModel implements AutoCloseable {
       throw new CompiledModelException(
           file, Problem.FAILED, "its code fails for %s: %s".formatted(all(all), e.getMessage()), e);
     } catch (IllegalArgumentException e) {
+      String reason = String.valueOf(e.getMessage());
       throw new IllegalArgumentException(
-          ("%s does not take %s: %s; dynamic_shapes of torch.export declares which sizes may vary,"
-                  + " and how far")
-              .formatted(file, all(all), e.getMessage()),
+          "%s does not take %s: %s%s"
+              .formatted(file, all(all), reason, reason.contains("dim value") ? SIZES : ""),
           e);
     }
   }
@@ -187,6 +192,9 @@ public final class CompiledModel implements AutoCloseable {
   private void requireDimensions(List<Tensor> inputs) {
     for (int i = 0; i < inputs.size(); i++) {
       OptionalInt expected = dimensions.of(i);
+      if (inputs.get(i).isNull()) {
+        throw new IllegalArgumentException("input %d is closed".formatted(i));
+      }
       if (expected.isPresent() && inputs.get(i).defined()) {
         long found = inputs.get(i).dim();
         if (found != expected.getAsInt()) {
@@ -204,6 +212,9 @@ public final class CompiledModel implements AutoCloseable {
   }
 
   private static String described(Tensor input) {
+    if (input.isNull() || !input.defined()) {
+      return input.isNull() ? "a closed tensor" : "an undefined tensor";
+    }
     try (BytePointer dtype = input.dtype().name()) {
       return dtype.getString() + Arrays.toString(input.sizes().vec().get());
     }

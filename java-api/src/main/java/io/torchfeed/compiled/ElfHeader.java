@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.util.Map;
 import java.util.zip.ZipException;
 
 /** The begin of a shared library: loading one that is cut off ends the process with SIGBUS. */
@@ -24,24 +23,21 @@ final class ElfHeader {
   private static final int FILE_BYTES_IN_SEGMENT = 32;
   private static final int MIN_SEGMENT_BYTES = 56;
 
-  private static final Map<String, Integer> MACHINES = Map.of("x86_64", 62, "aarch64", 183);
-
   private ElfHeader() {}
 
   /**
-   * Requires that a file is a shared library for this processor and has all of its segments.
+   * Requires that a file is a shared library and has all of its segments.
    *
-   * @throws IOException if not, with the reason
+   * @return the number of its processor's architecture
+   * @throws ZipException if it is none, with the reason
+   * @throws EOFException if it is cut off
+   * @throws IOException if it cannot be read
    */
-  static void requireWhole(Path library) throws IOException {
+  static int requireWhole(Path library) throws IOException {
     try (FileChannel channel = FileChannel.open(library)) {
       ByteBuffer header = read(channel, 0, BYTES);
       if (header.getInt(0) != MAGIC || header.getShort(CLASS_AT) != CLASS_AND_ORDER) {
         throw new ZipException("it is no ELF file of 64 bits");
-      }
-      int machine = header.getShort(MACHINE_AT);
-      if (machine != MACHINES.getOrDefault(ThisMachine.architecture(), 0)) {
-        throw new ZipException("it is for another processor, machine %s".formatted(machine));
       }
       long start = header.getLong(SEGMENTS_AT);
       int bytes = Short.toUnsignedInt(header.getShort(SEGMENT_BYTES_AT));
@@ -57,6 +53,7 @@ final class ElfHeader {
           throw new EOFException("it ends after %s bytes".formatted(channel.size()));
         }
       }
+      return Short.toUnsignedInt(header.getShort(MACHINE_AT));
     }
   }
 

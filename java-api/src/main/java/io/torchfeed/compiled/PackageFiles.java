@@ -8,8 +8,10 @@ import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.internal.RegularFile;
 import io.torchfeed.internal.Sha256;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -155,9 +157,10 @@ record PackageFiles(Path file, Path library, Map<String, String> metadata) {
     CRC32 checksum = new CRC32();
     MessageDigest digest = Sha256.start();
     try (InputStream in =
-        new DigestInputStream(
-            new CheckedInputStream(zip.getInputStream(entry), checksum), digest)) {
-      long bytes = Files.copy(in, into);
+            new DigestInputStream(
+                new CheckedInputStream(zip.getInputStream(entry), checksum), digest);
+        OutputStream out = UnpackedFolder.create(into)) {
+      long bytes = in.transferTo(out);
       if (bytes != entry.getSize() || checksum.getValue() != entry.getCrc()) {
         throw new ZipException(
             "entry %s differs from its checksum".formatted(Quotes.shortened(entry.getName())));
@@ -170,8 +173,9 @@ record PackageFiles(Path file, Path library, Map<String, String> metadata) {
    * Requires that this machine can run the library: a wrong one would end the process.
    *
    * @throws CompiledModelException if it was compiled for another machine, or is cut off
+   * @throws IOException if it cannot be read
    */
-  void requireThisMachine() {
+  void requireThisMachine() throws IOException {
     require("AOTI_DEVICE_KEY", "cpu");
     require("AOTI_PLATFORM", ThisMachine.platform());
     require("AOTI_MACHINE", ThisMachine.architecture());
@@ -185,8 +189,14 @@ record PackageFiles(Path file, Path library, Map<String, String> metadata) {
       }
     }
     try {
-      ElfHeader.requireWhole(library);
-    } catch (IOException e) {
+      int machine = ElfHeader.requireWhole(library);
+      if (machine != ThisMachine.elf()) {
+        throw mismatch(
+            file,
+            "its shared library is for another processor, machine %s in ELF; compile it here"
+                .formatted(machine));
+      }
+    } catch (ZipException | EOFException e) {
       throw new CompiledModelException(
           file, Problem.DAMAGED, "its shared library is malformed: " + e.getMessage(), e);
     }

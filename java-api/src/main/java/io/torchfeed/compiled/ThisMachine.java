@@ -31,6 +31,8 @@ final class ThisMachine {
           "AMX_TILE",
           List.of("amx_tile", "amx_bf16", "amx_int8"));
 
+  private static final Map<String, Integer> ELF = Map.of("x86_64", 62, "aarch64", 183);
+
   private ThisMachine() {}
 
   static String platform() {
@@ -40,6 +42,11 @@ final class ThisMachine {
   static String architecture() {
     String name = System.getProperty("os.arch");
     return name.equals("amd64") ? "x86_64" : name;
+  }
+
+  /** Returns the number of the architecture in ELF files; 0 if it is none that has libraries. */
+  static int elf() {
+    return ELF.getOrDefault(architecture(), 0);
   }
 
   /**

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.compiled;
 
+import io.torchfeed.bindings.LoadFailure;
+import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Folders;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.util.HexFormat;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -21,6 +27,7 @@ import java.util.function.Function;
  */
 final class UnpackedFolder {
   private static final int RANDOM_BYTES = 16;
+  private static final String OTHER_FOLDER = "name another one by -Djava.io.tmpdir=FOLDER";
 
   private static final Path FOLDER =
       Path.of(System.getProperty("java.io.tmpdir"), "torchfeed-pt2-" + randomDigits())
@@ -48,7 +55,7 @@ final class UnpackedFolder {
           FOLDER,
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     } catch (IOException e) {
-      throw new UncheckedIOException("a temporary folder cannot be created", e);
+      throw unwritable(e);
     }
     CompiledModel model;
     try {
@@ -68,6 +75,58 @@ final class UnpackedFolder {
       throw new UncheckedIOException("the unpacked files of a model cannot be deleted", e);
     }
     return model;
+  }
+
+  /**
+   * Creates a file of the folder.
+   *
+   * @return a stream into it, whose failures are not taken for those of a package that is read
+   * @throws UncheckedIOException if it cannot be created; the stream throws the same
+   */
+  static OutputStream create(Path file) {
+    try {
+      return new Unpacked(Files.newOutputStream(file));
+    } catch (IOException e) {
+      throw unwritable(e);
+    }
+  }
+
+  private static UncheckedIOException unwritable(IOException e) {
+    String advice =
+        e instanceof ClosedByInterruptException ? "" : "; make room in it, or " + OTHER_FOLDER;
+    return new UncheckedIOException(
+        "a model cannot be unpacked into the temporary folder %s: %s%s"
+            .formatted(FOLDER.getParent(), Failures.reason(e), advice),
+        e);
+  }
+
+  /**
+   * Returns why no library of the folder can be loaded.
+   *
+   * @return the reason with the remedy; empty if one can
+   */
+  static Optional<String> obstacle() {
+    return LoadFailure.isNoexec(FOLDER)
+        ? Optional.of(
+            "the temporary folder %s is in a file system that is mounted with noexec; %s"
+                .formatted(FOLDER.getParent(), OTHER_FOLDER))
+        : Optional.empty();
+  }
+
+  /** A file of the folder. */
+  private static final class Unpacked extends FilterOutputStream {
+    Unpacked(OutputStream out) {
+      super(out);
+    }
+
+    @Override
+    public void write(byte[] bytes, int from, int count) {
+      try {
+        out.write(bytes, from, count);
+      } catch (IOException e) {
+        throw unwritable(e);
+      }
+    }
   }
 
   private static void delete() throws IOException {

@@ -3,6 +3,7 @@ package io.torchfeed.internal;
 
 import java.io.EOFException;
 import java.io.UncheckedIOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
@@ -72,6 +73,8 @@ public final class Failures {
       return "its links form a loop";
     } else if (failure instanceof EOFException) {
       return "it ends prematurely";
+    } else if (failure instanceof ClosedByInterruptException) {
+      return "the thread was interrupted";
     }
     return failure.getClass().getName();
   }

@@ -76,11 +76,8 @@ class CheckpointProcessTest {
   /** A limit of the file size refuses writes as a full disk does, without needing one. */
   @Test
   void aFullDiskLeavesTheLastCheckpointAndNothingElse() throws Exception {
-    List<String> command =
-        new ArrayList<>(List.of("bash", "-c", "ulimit -f 256 && exec \"$0\" \"$@\""));
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(TestJvm.SHORT_LIVED);
-    command.addAll(List.of("-XX:-UsePerfData", PROGRAM, run.toString(), "fill"));
+    List<String> command = new ArrayList<>(TestJvm.after("ulimit -f 512")); // of 512 bytes
+    command.addAll(TestJvm.command(List.of("-XX:-UsePerfData"), PROGRAM, run.toString(), "fill"));
     try (TestJvm jvm = TestJvm.launch(folder, Map.of(), command)) {
       assertThat(jvm.exitCode()).as("%s", jvm.output()).isZero();
       assertThat(jvm.output())

@@ -151,7 +151,9 @@ class PackageFilesTest {
     assertRefused(withEntry(".so", new byte[200]), Problem.DAMAGED, "it is no ELF file of 64 bits");
     library[18] = 40; // 32-bit ARM
     assertRefused(
-        withEntry(".so", library), Problem.DAMAGED, "it is for another processor, machine 40");
+        withEntry(".so", library),
+        Problem.MISMATCH,
+        "its shared library is for another processor, machine 40 in ELF; compile it here");
   }
 
   @Test

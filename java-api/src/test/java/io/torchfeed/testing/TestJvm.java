@@ -114,6 +114,11 @@ public final class TestJvm implements AutoCloseable {
     return all;
   }
 
+  /** Returns what goes before a command for it to run after another, as a limit, in its shell. */
+  public static List<String> after(String command) {
+    return List.of("sh", "-c", command + " && exec \"$@\"", "sh");
+  }
+
   public static TestJvm launch(Path folder, Map<String, String> variables, List<String> command)
       throws IOException {
     Path output = Files.createTempFile(folder, "output", ".txt");

@@ -167,7 +167,12 @@ public final class LoadFailure extends UnsatisfiedLinkError {
     }
   }
 
-  private static boolean isNoexec(Path folder) {
+  /**
+   * Returns whether libraries in a folder cannot be loaded since its file system forbids it.
+   *
+   * @param folder an absolute path
+   */
+  public static boolean isNoexec(Path folder) {
     Path closest = Paths.get("/");
     boolean isNoexec = false;
     for (String mount : lines("/proc/self/mounts")) {
