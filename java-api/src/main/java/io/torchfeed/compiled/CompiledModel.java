@@ -93,7 +93,7 @@ public final class CompiledModel implements AutoCloseable {
     InputDimensions dimensions;
     try {
       files = PackageFiles.unpack(file, folder);
-      files.requireThisMachine();
+      files.prepare();
       dimensions = InputDimensions.in(files.library());
     } catch (NoSuchFileException e) {
       throw new CompiledModelException(file, Problem.MISSING, "there is no such file", e);

@@ -34,7 +34,7 @@ import java.util.zip.ZipFile;
  * The files of the compiled model in a {@code .pt2} package, unpacked.
  *
  * @param file the package
- * @param library the shared library, whole as Python has written it
+ * @param library the shared library; as Python has written it, until it is prepared
  * @param metadata the notes of Python on the compilation, and entries of its program
  */
 record PackageFiles(Path file, Path library, Map<String, String> metadata) {
@@ -170,12 +170,13 @@ record PackageFiles(Path file, Path library, Map<String, String> metadata) {
   }
 
   /**
-   * Requires that this machine can run the library: a wrong one would end the process.
+   * Requires that this machine can run the library, and prepares it for that: a wrong one would end
+   * the process.
    *
    * @throws CompiledModelException if it was compiled for another machine, or is cut off
    * @throws IOException if it cannot be read
    */
-  void requireThisMachine() throws IOException {
+  void prepare() throws IOException {
     require("AOTI_DEVICE_KEY", "cpu");
     require("AOTI_PLATFORM", ThisMachine.platform());
     require("AOTI_MACHINE", ThisMachine.architecture());
@@ -189,7 +190,7 @@ record PackageFiles(Path file, Path library, Map<String, String> metadata) {
       }
     }
     try {
-      int machine = ElfHeader.requireWhole(library);
+      int machine = ElfHeader.prepare(library);
       if (machine != ThisMachine.elf()) {
         throw mismatch(
             file,

@@ -230,6 +230,20 @@ class CompiledModelTest {
     }
   }
 
+  /** glibc 2.41 would refuse the library otherwise. */
+  @ParameterizedTest
+  @ValueSource(strings = {"2.10", "2.13"})
+  void noStackBecomesExecutable(String version) throws IOException {
+    try (CompiledModel model = open(version)) {
+      assertThat(Files.readAllLines(Path.of("/proc/self/maps")))
+          .filteredOn(line -> line.endsWith("[stack]"))
+          .singleElement()
+          .asString()
+          .doesNotContain("x");
+      assertThat(model.inputs()).isEqualTo(2);
+    }
+  }
+
   /** Returns the number of libraries of packages in this process, whose files are all deleted. */
   private static long mappedLibraries() throws IOException {
     List<String> names =
