@@ -23,6 +23,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class BarrierTimeoutTest {
   private static final Map<String, String> ALONE = Map.of("RANK", "0", "WORLD_SIZE", "1");
   private static final Duration SHORT = Duration.ofMillis(300);
+  private static final Duration UNTIL_OTHERS_BEGAN = Duration.ofSeconds(3);
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final Duration GROUP = Duration.ofMinutes(30);
 
@@ -107,7 +108,7 @@ class BarrierTimeoutTest {
           PeerLostException failure =
               lost(
                   group.rank() == 0
-                      ? () -> group.unchecked().barrier(SHORT)
+                      ? () -> group.unchecked().barrier(UNTIL_OTHERS_BEGAN)
                       : () -> receive(group));
           assertThat(failure.rank()).hasValue(1 - group.rank());
           if (group.rank() == 0) {

@@ -95,6 +95,7 @@ class ClassifierTest {
       "--size=32",
       "--batch-size=4",
       "--augment=NONE",
+      "--lr=0.01",
       "--epochs=8"
     };
     assertThat(run(train)).as("%s", errors).isZero();
