@@ -52,6 +52,10 @@ public final class Checkpoint {
       return Double.compare(key(), other.key()) < 0;
     }
 
+    private String kind() {
+      return isLoss ? "loss" : "score";
+    }
+
     private double key() {
       return isLoss ? value : -value; // NaN is the largest
     }
@@ -115,5 +119,13 @@ public final class Checkpoint {
    */
   public List<CheckpointException> skipped() {
     return skipped;
+  }
+
+  /** Returns the step, the metric if there is one, and the folder. */
+  @Override
+  public String toString() {
+    String ofMetric =
+        metric == null ? "" : " with the %s %s".formatted(metric.kind(), metric.value());
+    return "checkpoint after %d steps%s in %s".formatted(step, ofMetric, folder);
   }
 }

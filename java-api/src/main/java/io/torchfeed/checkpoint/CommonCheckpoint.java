@@ -6,9 +6,18 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency.AllGather;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class CommonCheckpoint {
   private static final long NONE = -1;
+  private static final long SEEN_NANOS = TimeUnit.SECONDS.toNanos(3);
+  private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
   private final CheckpointFolder folder;
   private final Part rank;
@@ -48,6 +59,9 @@ final class CommonCheckpoint {
 
   /** Returns whether there is one; all ranks call it, with equal results, or all throw. */
   boolean isFound(AllGather gather) {
+    if (rank.worldSize() > 1) {
+      requireSameFolder(gather);
+    }
     List<Long> steps = candidates();
     long limit = Long.MAX_VALUE;
     while (true) {
@@ -63,6 +77,101 @@ final class CommonCheckpoint {
         return true;
       }
     }
+  }
+
+  /**
+   * Throws on all ranks unless each finds a file that rank 0 writes: the same path is another
+   * folder on another machine, and other paths may be the same folder. A folder in which rank 0
+   * cannot write is not compared.
+   */
+  private void requireSameFolder(AllGather gather) {
+    long name = rank.rank() == 0 ? writeMark() : 0;
+    boolean[] isSeen;
+    try {
+      name = gather.gather(new long[] {name})[0][0];
+      if (name == 0) {
+        return;
+      }
+      long[][] all = gather.gather(new long[] {isSeen(mark(name)) ? 1 : 0});
+      isSeen = new boolean[all.length];
+      for (int other = 0; other < all.length; other++) {
+        isSeen[other] = all[other][0] == 1;
+      }
+    } finally {
+      if (rank.rank() == 0 && name != 0) {
+        deleteMark(mark(name));
+      }
+    }
+    for (int other = 0; other < isSeen.length; other++) {
+      if (!isSeen[other]) {
+        String[] paths = paths(gather);
+        throw new IllegalStateException(
+            "the ranks have different folders of checkpoints: rank 0 has %s, rank %d has %s and"
+                    .formatted(paths[0], other, paths[other])
+                + " finds nothing there that rank 0 writes; all ranks must reach the same folder");
+      }
+    }
+  }
+
+  private Path mark(long name) {
+    return folder.path().resolve(".ranks-" + Long.toHexString(name));
+  }
+
+  /** Returns the name of a new file; 0 if the folder does not take one. */
+  private long writeMark() {
+    long name = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    try {
+      Files.createDirectories(folder.path());
+      Files.createFile(mark(name));
+      return name;
+    } catch (IOException e) {
+      return 0; // the first save reports it, if there is one
+    }
+  }
+
+  private static void deleteMark(Path mark) {
+    try {
+      Files.deleteIfExists(mark);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot delete " + mark, e);
+    }
+  }
+
+  /** Returns whether a file exists; waits a little, as file systems of networks may be late. */
+  private static boolean isSeen(Path mark) {
+    long end = System.nanoTime() + SEEN_NANOS;
+    while (!Files.exists(mark)) {
+      if (System.nanoTime() - end > 0 || Thread.currentThread().isInterrupted()) {
+        return false;
+      }
+      LockSupport.parkNanos(POLL_NANOS);
+    }
+    return true;
+  }
+
+  /** Returns the path of each rank's folder. */
+  private String[] paths(AllGather gather) {
+    byte[] mine = folder.path().toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8);
+    long most =
+        Arrays.stream(gather.gather(new long[] {mine.length}))
+            .mapToLong(each -> each[0])
+            .max()
+            .orElseThrow();
+    long[] padded = new long[Math.toIntExact(most)];
+    for (int i = 0; i < mine.length; i++) {
+      padded[i] = mine[i];
+    }
+    return Arrays.stream(gather.gather(padded)).map(CommonCheckpoint::text).toArray(String[]::new);
+  }
+
+  private static String text(long[] padded) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    for (long each : padded) {
+      if (each != 0) { // no path has the character 0
+        bytes.write((int) each);
+      }
+    }
+    return bytes.toString(StandardCharsets.UTF_8);
   }
 
   private List<Long> candidates() {

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -104,7 +105,8 @@ class GroupLoopTest extends TrainingLoopContract {
   }
 
   /**
-   * A process alone trains an epoch, and a group the next one; not if a rank finds no checkpoint.
+   * A process alone trains an epoch, and a group the next one; not if a rank has another folder,
+   * which all ranks say at the start rather than wait at the first checkpoint.
    */
   @Test
   void aGroupContinuesACheckpointOfAProcessAloneIfAllRanksReachIt() throws Exception {
@@ -124,8 +126,14 @@ class GroupLoopTest extends TrainingLoopContract {
                   .isThrownBy(
                       () -> train(TrainingLoop.of(Ranks.of(group), model), own, data, 2, other))
                   .withMessage(
-                      "the ranks find different checkpoints: rank 0 one after 5 steps, rank 1 none; all"
-                          + " ranks must reach the same folder");
+                      "the ranks have different folders of checkpoints: rank 0 has %s, rank 1 has %s"
+                              .formatted(folder, temporary.resolve("empty"))
+                          + " and finds nothing there that rank 0 writes; all ranks must reach the"
+                          + " same folder");
+              try (Stream<Path> left = Files.list(folder)) {
+                assertThat(left.map(path -> path.getFileName().toString()))
+                    .noneMatch(name -> name.startsWith(".ranks"));
+              }
               assertThat(train(TrainingLoop.of(Ranks.of(group), model), own, data, 2, folder))
                   .isEqualTo(10);
             }
