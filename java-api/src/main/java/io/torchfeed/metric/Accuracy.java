@@ -45,8 +45,8 @@ public final class Accuracy extends Metric {
   /**
    * Counts samples.
    *
-   * @param output scores {@code [..., classes]} of a real dtype; with k = 1 also classes {@code
-   *     [...]}, whole numbers or booleans such as {@code probability.gt(0.5)}
+   * @param output scores {@code [..., classes]} of at least 2 classes, of a real dtype; with k = 1
+   *     also classes {@code [...]}, whole numbers or booleans such as {@code probability.gt(0.5)}
    * @param target classes {@code [...]}, whole numbers; a sample of the class -100 does not count
    * @throws IllegalArgumentException if shapes or dtypes do not fit, or a target is out of range
    */

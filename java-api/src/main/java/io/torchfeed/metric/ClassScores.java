@@ -41,7 +41,8 @@ final class ClassScores {
   /**
    * Takes scores {@code [..., classes]} and targets {@code [...]}.
    *
-   * @throws IllegalArgumentException if shapes or dtypes do not fit, or a target is out of range
+   * @throws IllegalArgumentException if shapes or dtypes do not fit, there are less than 2 classes,
+   *     or a target is out of range
    */
   static ClassScores of(Tensor output, Tensor target) {
     Values.requireReal("output", output);
@@ -54,6 +55,12 @@ final class ClassScores {
               .formatted(Values.describe(output), Values.describe(target)));
     }
     int classes = Math.toIntExact(shape[shape.length - 1]);
+    if (classes < 2) {
+      throw new IllegalArgumentException(
+          "output must have the scores of at least 2 classes, got %s; of a model with one logit pass"
+                  .formatted(Values.describe(output))
+              + " output.squeeze(-1).gt(new Scalar(0)), or of one probability new Scalar(0.5)");
+    }
     long[] all = Values.wholes(target);
     long[] counted = counted(all, classes);
     Tensor rows = output.detach().reshape(all.length, classes);

@@ -74,11 +74,12 @@ public final class RankingScore extends Metric {
   /**
    * Counts samples.
    *
-   * @param output a score for each sample, of a real dtype and any shape: a logit or a probability
+   * @param output a score for each sample, of a real dtype and any shape: a logit or a probability.
+   *     Of whole numbers, the magnitude is at most 2<sup>53</sup>
    * @param target 0 or 1 for each sample, in the same shape; a sample of the class -100 does not
    *     count
    * @throws IllegalArgumentException if shapes or dtypes do not fit, a target is out of range, or a
-   *     score is NaN
+   *     score is NaN or a whole number that a float64 may not have
    * @throws IllegalStateException if there are more different scores than the limit
    */
   public void update(Tensor output, Tensor target) {
@@ -87,6 +88,7 @@ public final class RankingScore extends Metric {
     Values.requireSameShape("output", output, "target", target);
     try (PointerScope scope = new PointerScope()) {
       ClassScores.requireNoNan("output", output);
+      Values.requireExact("output", output);
     }
     double[] scores = Values.reals(output);
     long[] classes = Values.wholes(target);

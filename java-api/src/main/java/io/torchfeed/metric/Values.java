@@ -12,6 +12,8 @@ import org.bytedeco.pytorch.global.torch;
 final class Values {
   private static final int MAX_VALUES = Integer.MAX_VALUE - 8; // of an array
 
+  private static final long MAX_EXACT = 1L << 53; // of a double
+
   private Values() {}
 
   /** Returns the values in the order of the rows. */
@@ -70,6 +72,20 @@ final class Values {
           "%s must have real numbers, got %s".formatted(name, describe(tensor)));
     }
     return tensor;
+  }
+
+  /** Checks that whole numbers keep their order as float64. */
+  static void requireExact(String name, Tensor tensor) {
+    if (tensor.scalar_type().intern() != torch.ScalarType.Long || tensor.numel() == 0) {
+      return;
+    }
+    long most = tensor.max().item_long();
+    long least = tensor.min().item_long();
+    if (most > MAX_EXACT || least < -MAX_EXACT) {
+      throw new IllegalArgumentException(
+          "%s must have whole numbers of at most 2^53 in magnitude, got %d; subtract a constant"
+              .formatted(name, most > MAX_EXACT ? most : least));
+    }
   }
 
   static void requireSameShape(String name, Tensor tensor, String otherName, Tensor other) {

@@ -223,6 +223,30 @@ class MetricRulesTest {
   }
 
   @Test
+  void scoresOfOneClassAreRefusedWithTheRemedy() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Accuracy.create().update(scores(1, -1).view(2, 1), classes(0, 0)))
+        .withMessageContaining(
+            "at least 2 classes, got Float [2, 1]; of a model with one logit pass")
+        .withMessageContaining("output.squeeze(-1).gt(new Scalar(0))");
+  }
+
+  /** Of these numbers a float64 has only the even ones. */
+  @Test
+  void wholeScoresThatAFloat64HasNotAreRefused() {
+    long exact = 1L << 53;
+    RankingScore auc = RankingScore.auc();
+    auc.update(classes(-exact, exact - 1, exact), classes(0, 0, 1));
+    assertThat(auc.compute()).isEqualTo(1);
+    for (long score : new long[] {exact + 1, -exact - 1, Long.MIN_VALUE}) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> auc.update(classes(score, 0), classes(0, 1)))
+          .withMessageContaining("at most 2^53 in magnitude, got " + score + "; subtract");
+    }
+    assertThat(auc.compute()).isEqualTo(1);
+  }
+
+  @Test
   void countsGoBeyondTwoToTheThirtySecond() {
     for (Supplier<Metric> make : all().toList()) {
       Metric metric = make.get();
