@@ -24,7 +24,13 @@ public final class Once {
    */
   public static void requireUnset(String option, @Nullable Object before) {
     if (before != null) {
-      throw new IllegalStateException(option + " was already set to " + before);
+      throw new IllegalStateException(
+          isNamed(before) ? option + " was already set to " + before : option + " was already set");
     }
+  }
+
+  /** Returns whether a text says more than a class and an address. */
+  private static boolean isNamed(Object value) {
+    return !value.toString().endsWith("@" + Integer.toHexString(value.hashCode()));
   }
 }

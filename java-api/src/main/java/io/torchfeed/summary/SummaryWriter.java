@@ -46,6 +46,17 @@ import org.bytedeco.pytorch.Tensor;
  * <p>Thread-safe. No thread of its own.
  */
 public final class SummaryWriter implements AutoCloseable {
+  /** Another writer, of this process or another one, has the folder open. */
+  public static final class FolderInUseException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    FolderInUseException(Path folder) {
+      super(
+          "another writer has %s open; let one rank write, or give each a folder of its own"
+              .formatted(folder));
+    }
+  }
+
   private static final Duration INTERVAL = Duration.ofSeconds(10);
   private static final int MAX_PENDING_BYTES = 8 << 20;
   private static final int MAX_HOST = 100;
@@ -75,7 +86,8 @@ public final class SummaryWriter implements AutoCloseable {
    *
    * @param folder of a run
    * @return a writer
-   * @throws IOException if the folder cannot be written, or another writer has it open
+   * @throws FolderInUseException if another writer has the folder open
+   * @throws IOException if the folder cannot be written
    * @throws IllegalArgumentException if the folder is not in the default file system
    */
   public static SummaryWriter open(Path folder) throws IOException {
@@ -92,8 +104,8 @@ public final class SummaryWriter implements AutoCloseable {
    *     are counted when they are complete, as in an evaluation, it is the step of the checkpoint
    *     plus 1
    * @return a writer
-   * @throws IOException if the folder cannot be written, or another writer has it open, or its
-   *     table was changed
+   * @throws FolderInUseException if another writer has the folder open
+   * @throws IOException if the folder cannot be written, or its table was changed
    * @throws IllegalArgumentException if the step is negative, or the folder is not in the default
    *     file system
    */
@@ -142,9 +154,7 @@ public final class SummaryWriter implements AutoCloseable {
       }
     }
     if (!isLocked) {
-      throw new IOException(
-          "another writer has %s open; let one rank write, or give each a folder of its own"
-              .formatted(folder));
+      throw new FolderInUseException(folder);
     }
     return file;
   }

@@ -46,6 +46,16 @@ final class Evaluations {
     return options.everySteps == EvaluationOptions.EACH_EPOCH && steps != step;
   }
 
+  /** Returns whether the model is to be evaluated where the training ends within an epoch. */
+  boolean isDueAtLimit(long steps) {
+    return steps != step;
+  }
+
+  /** Returns the last metric. */
+  Metric metric() {
+    return new Metric(last, options.isLoss);
+  }
+
   /**
    * Takes the metric after a number of steps, and describes it.
    *

@@ -1,21 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.training;
 
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.summary.SummaryWriter;
 
 /** The curves of a run, from the figures of its steps. */
 final class LoopCurves implements LoopMonitor {
   private final SummaryWriter writer;
   private final long everySteps;
-  private final RateMeter meter = new RateMeter();
+  private final RateMeter meter;
 
   LoopCurves(SummaryWriter writer, long everySteps) {
+    this(writer, everySteps, new RateMeter());
+  }
+
+  /**
+   * Continues curves.
+   *
+   * @param meter of the run
+   */
+  LoopCurves(SummaryWriter writer, long everySteps, RateMeter meter) {
+    this.writer = writer;
+    this.everySteps = requireAtLeastOne(everySteps);
+    this.meter = meter;
+  }
+
+  static long requireAtLeastOne(long everySteps) {
     if (everySteps < 1) {
       throw new IllegalArgumentException(
           "the steps between points of a curve must be at least 1, got " + everySteps);
     }
-    this.writer = writer;
-    this.everySteps = everySteps;
+    return everySteps;
   }
 
   @Override
@@ -30,5 +45,12 @@ final class LoopCurves implements LoopMonitor {
     writer.scalar("train/wait share", rates.waitShare(), number);
     figures.learningRate().ifPresent(rate -> writer.scalar("train/learning rate", rate, number));
     writer.flush(); // a run that is killed must have the points before its checkpoint
+  }
+
+  @Override
+  public void evaluated(Step step, Metric metric) {
+    String tag = metric.isLoss() ? "evaluation/loss" : "evaluation/score";
+    writer.scalar(tag, metric.value(), step.number());
+    writer.flush();
   }
 }

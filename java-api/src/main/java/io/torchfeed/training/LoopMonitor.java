@@ -3,24 +3,47 @@ package io.torchfeed.training;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.summary.SummaryWriter;
+import java.nio.file.Path;
 
-/** A receiver of the figures of a {@link TrainingLoop} on this rank, after each step. */
+/**
+ * A receiver of the figures of a {@link TrainingLoop} on this rank, after each step. The thread of
+ * the loop calls it and waits for it; an exception ends the run.
+ */
 @FunctionalInterface
 public interface LoopMonitor {
   /**
-   * Receives the figures after a step. Called by the thread of the loop, which waits for it; an
-   * exception ends the run.
+   * Receives the figures after a step.
    *
    * @param figures valid until the end of the call
    */
   void stepDone(StepFigures figures);
 
   /**
+   * Receives the result of an evaluation, which counts on all ranks.
+   *
+   * @param step the steps completed, the epoch and this rank
+   * @param metric perhaps NaN
+   */
+  default void evaluated(Step step, Metric metric) {
+    requireNonNull(step, "step");
+    requireNonNull(metric, "metric");
+  }
+
+  /**
+   * Ends the time with the current ranks, also after a failure. The next step, if there is one, is
+   * of other ranks, so that this one may have another number; at the end of a run there is none.
+   */
+  default void leave() {}
+
+  /**
    * Returns a monitor that writes curves over completed steps: {@code train/loss}, {@code
    * train/samples per second} of all ranks, the part of the time in which {@code train/wait share}
-   * no batch was ready, and {@code train/learning rate} if the loop sets it. Each point is written
-   * at once. A run that continues after n steps takes {@code SummaryWriter.resume(folder, n + 1)}.
+   * no batch was ready, {@code train/learning rate} if the loop sets it, and {@code
+   * evaluation/loss} or {@code evaluation/score} if the loop evaluates. Each point is written at
+   * once. A run that continues after n steps takes {@code SummaryWriter.resume(folder, n + 1)}, or
+   * {@link #curves(Path, long)}.
    *
    * @param writer borrowed
    * @param everySteps the steps from one point of a curve to the next, at least 1
@@ -32,16 +55,30 @@ public interface LoopMonitor {
   }
 
   /**
+   * Returns a monitor that opens the writer of such curves itself after the first step, and closes
+   * it at the end. The curves continue there: values of this step and later ones, which an earlier
+   * run has left in the folder, go. Each rank has a monitor with the same folder. Rank 0 writes
+   * into it, and adds {@code train/ranks}, their number, whenever ranks change; the others write
+   * into folders below, {@code rank-1} and so on. While a process that was this rank before still
+   * has the folder open, points are left out, with a warning.
+   *
+   * @param folder of the run, created if need be
+   * @param everySteps the steps from one point of a curve to the next, at least 1
+   * @return a monitor for one run, which throws {@link java.io.UncheckedIOException} if the folder
+   *     cannot be written
+   * @throws IllegalArgumentException if the number of steps is below 1
+   */
+  static LoopMonitor curves(Path folder, long everySteps) {
+    return new FolderCurves(requireNonNull(folder, "folder"), everySteps);
+  }
+
+  /**
    * Returns a monitor that calls this one, then another one.
    *
    * @param next the other one
    * @return both
    */
   default LoopMonitor andThen(LoopMonitor next) {
-    requireNonNull(next, "next");
-    return figures -> {
-      stepDone(figures);
-      next.stepDone(figures);
-    };
+    return new MonitorPair(this, requireNonNull(next, "next"));
   }
 }

@@ -35,7 +35,7 @@ final class LoopRun<M extends ReplicatedModel> {
   private final RunTime time;
   private boolean isHolder;
   private Peers peers = Peers.of(null);
-  private final StepFigures figures;
+  private final MonitoredSteps figures;
 
   LoopRun(
       LoopSettings<M> options,
@@ -51,7 +51,7 @@ final class LoopRun<M extends ReplicatedModel> {
     this.data = data;
     skipped = new SkippedSteps(options.skipNonFinite != null);
     this.stop = stop;
-    figures = new StepFigures(options.rate, options.monitor);
+    figures = new MonitoredSteps(options.rate, options.monitor);
     limits = new RunLimits(options);
     time = options.time();
   }
@@ -100,7 +100,11 @@ final class LoopRun<M extends ReplicatedModel> {
         }
         reason = end.reason();
       } finally {
-        ranks.leave();
+        try {
+          figures.leave();
+        } finally {
+          ranks.leave();
+        }
       }
     }
     return Outcome.NOT_NEEDED;
@@ -175,7 +179,7 @@ final class LoopRun<M extends ReplicatedModel> {
     }
     isHolder = true;
     data.take(peers.part());
-    figures.take(data.loader());
+    figures.take(data.loader(), model.get());
     saved.begin(ranks.areFixed());
     saved.report(limits.nothingLeft(), this::note);
     options.whenChanged.accept(next(progress.epoch()));
@@ -213,6 +217,9 @@ final class LoopRun<M extends ReplicatedModel> {
       }
       if (end != PassEnd.EPOCH) {
         model.get().average(); // in the middle of an epoch
+      }
+      if (end == PassEnd.LIMIT) {
+        evaluateAtLimit();
       }
       return Optional.of(end == PassEnd.STOP ? stopped() : atEnd());
     }
@@ -290,6 +297,14 @@ final class LoopRun<M extends ReplicatedModel> {
     return isDue;
   }
 
+  /** Evaluates the state in which the training ends within an epoch, unless it was. */
+  private void evaluateAtLimit() {
+    if (options.evaluations().filter(each -> each.isDueAtLimit(progress.step())).isPresent()) {
+      evaluate(progress.epoch());
+      saved.saveNow();
+    }
+  }
+
   /** Evaluates the model; all ranks do it together, and count the value of rank 0. */
   private void evaluate(long epoch) {
     double mine;
@@ -301,6 +316,7 @@ final class LoopRun<M extends ReplicatedModel> {
         Arrays.stream(all).mapToDouble(each -> Double.longBitsToDouble(each[0])).toArray();
     String text = options.evaluations().orElseThrow().take(progress.step(), values);
     note(new LoopEvent(Kind.EVALUATED, text));
+    figures.evaluated(next(epoch), options.evaluations().orElseThrow().metric());
   }
 
   private void step(

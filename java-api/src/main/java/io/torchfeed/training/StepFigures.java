@@ -6,12 +6,15 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.loader.LoaderStats;
+import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.ReductionStats;
+import io.torchfeed.distributed.training.ReplicatedModel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
-import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -26,21 +29,19 @@ public final class StepFigures {
   private Duration waitedBefore = Duration.ZERO;
   private Duration startedWith = Duration.ZERO;
   private long samples;
+  private @Nullable ReplicatedModel model;
   private @Nullable Step step;
   private OptionalLong stepsLeft = OptionalLong.empty();
   private final @Nullable LearningRate rate;
 
-  private final @Nullable LoopMonitor monitor;
-
-  /** Creates figures for a monitor; without one, they cost nothing. */
-  StepFigures(@Nullable LearningRate rate, @Nullable LoopMonitor monitor) {
+  StepFigures(@Nullable LearningRate rate) {
     this.rate = rate;
-    this.monitor = monitor;
   }
 
-  /** Takes the data of the ranks that follow. */
-  void take(DataLoader next) {
-    if (monitor == null || next == loader) {
+  /** Takes the data and the model of the ranks that follow. */
+  void take(DataLoader next, ReplicatedModel bound) {
+    model = bound;
+    if (next == loader) {
       return;
     }
     waitedBefore = waited();
@@ -48,34 +49,23 @@ public final class StepFigures {
     startedWith = waitedBy(next);
   }
 
-  /** Forgets the losses of a step that has failed. */
+  /** Forgets the losses of a step. */
   void begin() {
     losses.forEach(Tensor::releaseReference);
     losses.clear();
   }
 
   /** Keeps the loss of a batch until the step is complete. */
-  Tensor add(Batch batch, Tensor loss) {
-    if (monitor != null) {
-      loss.retainReference();
-      losses.add(loss);
-      samples += batch.size();
-    }
-    return loss;
+  void add(Batch batch, Tensor loss) {
+    loss.retainReference();
+    losses.add(loss);
+    samples += batch.size();
   }
 
-  /** Reports a step that is complete. */
-  void report(Step done, Supplier<OptionalLong> left) {
-    if (monitor == null) {
-      return;
-    }
+  /** Takes a step that is complete. */
+  void complete(Step done, OptionalLong left) {
     step = done;
-    stepsLeft = left.get();
-    try {
-      monitor.stepDone(this);
-    } finally {
-      begin();
-    }
+    stepsLeft = left;
   }
 
   /**
@@ -123,6 +113,26 @@ public final class StepFigures {
    */
   public Duration waited() {
     return loader == null ? waitedBefore : waitedBefore.plus(waitedBy(loader)).minus(startedWith);
+  }
+
+  /**
+   * Returns the figures of the current loader since it was opened.
+   *
+   * @return a snapshot
+   */
+  public LoaderStats loaderStats() {
+    return requireNonNull(loader, "the loader of a step").stats();
+  }
+
+  /**
+   * Returns the averages of gradients so far, if a {@code DistributedDataParallel} makes them.
+   *
+   * @return a snapshot
+   */
+  public Optional<ReductionStats> reductionStats() {
+    return model instanceof DistributedDataParallel averaged
+        ? Optional.of(averaged.stats())
+        : Optional.empty();
   }
 
   private static Duration waitedBy(DataLoader loader) {

@@ -125,7 +125,8 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
 
   /**
    * Sets the most steps of the training, with the steps of earlier runs. It is {@linkplain
-   * TrainingLoop.Outcome#COMPLETED complete} then, also in the middle of an epoch.
+   * TrainingLoop.Outcome#COMPLETED complete} then, also in the middle of an epoch, where an {@link
+   * #evaluation} follows.
    *
    * @param steps at least 1
    * @return this builder
@@ -156,10 +157,11 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
 
   /**
    * Sets an evaluation of the model, by default at the end of each epoch, after {@link
-   * #afterEpoch}. All ranks run it together, and the value of rank 0 counts on all: a metric that
-   * is computed there alone need not be sent, and one that differs in the last bit, as on devices
-   * of two kinds, cannot part the ranks. This costs one operation of the group, of 8 bytes. The
-   * {@link LoopEvent} names the ranks with other values, which have perhaps not been reduced.
+   * #afterEpoch}, and where {@link #maxSteps} ends the training within an epoch. All ranks run it
+   * together, and the value of rank 0 counts on all: a metric that is computed there alone need not
+   * be sent, and one that differs in the last bit, as on devices of two kinds, cannot part the
+   * ranks. This costs one operation of the group, of 8 bytes. The {@link LoopEvent} names the ranks
+   * with other values, which have perhaps not been reduced.
    *
    * <p>A checkpoint follows each evaluation and has its metric, unless that is NaN, and the best
    * one is {@linkplain io.torchfeed.checkpoint.CheckpointOptions#withKeptBest kept}. The results

@@ -100,6 +100,9 @@ class LoopEvaluationTest {
     try (Checkpoints checkpoints = Checkpoints.open(folder)) {
       assertThat(checkpoints.loadBest(TrainingState.builder().build()).orElseThrow().metric())
           .contains(Metric.ofLoss(0.5));
+      assertThat(checkpoints.loadBest(TrainingState.builder().build()).orElseThrow())
+          .hasToString(
+              "checkpoint after 5 steps with the loss 0.5 in " + folder.resolve("step-000005"));
     }
   }
 
@@ -139,6 +142,17 @@ class LoopEvaluationTest {
     assertThat(events)
         .hasSize(2)
         .containsOnly("EVALUATED loss 0.5 after 5 steps, the best; rank 1 has 0.25");
+  }
+
+  @Test
+  void anEvaluationIsSetOnceAndALambdaHasNoName() {
+    try (PointerScope scope = new PointerScope();
+        LoopNet net = new LoopNet(0)) {
+      var builder = TrainingLoop.alone(net).evaluation((model, step) -> 0, LOSS);
+      assertThatIllegalStateException()
+          .isThrownBy(() -> builder.evaluation((model, step) -> 0, LOSS))
+          .withMessage("evaluation was already set");
+    }
   }
 
   @Test

@@ -273,6 +273,27 @@ abstract class LoopLimitsContract {
   }
 
   @Test
+  void theStateInWhichTheMostStepsEndWithinAnEpochIsEvaluated() throws Exception {
+    Options options =
+        (builder, net) ->
+            builder
+                .maxSteps(7)
+                .evaluation(
+                    (model, step) -> {
+                      evaluated.add("%d, rank %d".formatted(step.number(), step.rank()));
+                      return step.number();
+                    },
+                    EvaluationOptions.ofScore());
+    Path folder = folder("within");
+    End end = trained(folder, options);
+    assertThat(end.step()).isEqualTo(7);
+    assertThat(kept(folder)).endsWith(7L);
+    assertThat(trained(folder, options)).isEqualTo(end);
+    assertThat(evaluated).hasSize(2 * ranks()).contains("5, rank 0", "7, rank 0");
+    requireSameEnd(end, options, 3, 6);
+  }
+
+  @Test
   void anEpochWhoseLastStepIsTheLastOfAllIsComplete() throws Exception {
     List<Long> epochs = Collections.synchronizedList(new ArrayList<>());
     End end =
