@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The command of a process of a launch: another JVM like this one, with another main class. */
@@ -35,8 +36,12 @@ final class JvmCommand {
   private static List<String> command(LaunchSettings settings) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    addPath(command, "--module-path", System.getProperty("jdk.module.path"));
-    addPath(command, "--class-path", System.getProperty("java.class.path"));
+    String modulePath = System.getProperty("jdk.module.path");
+    addOption(command, "--module-path", modulePath);
+    if (modulePath != null && !isModulePathIn(settings.jvmOptions())) {
+      addOption(command, "--add-modules", modules());
+    }
+    addOption(command, "--class-path", System.getProperty("java.class.path"));
     command.add(ANY_PROCESS_SIZE); // options of the user override it
     command.addAll(settings.jvmOptions());
     if (settings.mainClass().indexOf('/') >= 0) {
@@ -47,10 +52,22 @@ final class JvmCommand {
     return command;
   }
 
-  private static void addPath(List<String> command, String option, @Nullable String path) {
-    if (path != null && !path.isEmpty()) {
+  private static boolean isModulePathIn(List<String> options) {
+    return options.stream().anyMatch(each -> each.equals("-p") || each.startsWith("--module-path"));
+  }
+
+  /** Returns all modules of this JVM: some may be there by its option {@code --add-modules}. */
+  private static String modules() {
+    return ModuleLayer.boot().modules().stream()
+        .map(Module::getName)
+        .sorted()
+        .collect(Collectors.joining(","));
+  }
+
+  private static void addOption(List<String> command, String option, @Nullable String value) {
+    if (value != null && !value.isEmpty()) {
       command.add(option);
-      command.add(path);
+      command.add(value);
     }
   }
 }

@@ -10,10 +10,11 @@ import java.util.OptionalLong;
  * <p>Each rank's environment has {@code RANK}, {@code LOCAL_RANK}, {@code WORLD_SIZE}, {@code
  * LOCAL_WORLD_SIZE}, {@code MASTER_ADDR} (127.0.0.1), {@code MASTER_PORT} (a free port), {@code
  * TORCHFEED_JOB_ID} (random) and, unless it is already set, {@code OMP_NUM_THREADS}: the number of
- * processors divided by the number of ranks. The ranks use the JVM, class path and module path of
- * the launching process. When one rank fails, the others are terminated. No rank outlives the
- * launcher: a launcher that is interrupted or terminated ends its ranks, and if it is killed
- * outright, ranks in a {@link io.torchfeed.distributed.ProcessGroup} notice within a second.
+ * processors divided by the number of ranks. The ranks use the JVM, class path, module path and
+ * modules of the launching process; with a module path among their options, only its class path.
+ * When one rank fails, the others are terminated. No rank outlives the launcher: a launcher that is
+ * interrupted or terminated ends its ranks, and if it is killed outright, ranks in a {@link
+ * io.torchfeed.distributed.ProcessGroup} notice within a second.
  *
  * <p>More ranks than four for each processor, or than the available memory allows with 200 MiB for
  * each, are refused, unless {@link LauncherBuilder#oversubscribe} is set: they would make the
