@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.mnist.faults;
 
+import io.torchfeed.checkpoint.CheckpointException;
+import io.torchfeed.checkpoint.Checkpoints;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -59,6 +62,24 @@ final class CheckpointWatch {
     while (!Files.exists(folder.resolve("LATEST"))) {
       patience.require("the first checkpoint");
       TimeUnit.MILLISECONDS.sleep(10);
+    }
+  }
+
+  /**
+   * Returns the step of the last checkpoint, which is read and compared with its checksums.
+   *
+   * @throws IllegalStateException if it is damaged or incomplete
+   */
+  static long lastWhole(Job job) {
+    try (Checkpoints checkpoints = Checkpoints.open(job.checkpoints())) {
+      List<Long> steps = checkpoints.steps();
+      if (steps.isEmpty()) {
+        return 0;
+      }
+      checkpoints.verify(steps.get(0));
+      return steps.get(0);
+    } catch (CheckpointException e) {
+      throw new IllegalStateException("the last checkpoint is not whole: " + e.getMessage(), e);
     }
   }
 }

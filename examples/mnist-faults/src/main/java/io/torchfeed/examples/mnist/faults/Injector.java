@@ -147,8 +147,30 @@ final class Injector {
     Blow blow = strike(fault, ranks);
     members(blow.next());
     Campaign.Done done = recovered(fault, blow);
+    if (fault == Fault.JOINED || fault == Fault.LEFT) {
+      requireNoneRepeated(fault, blow.next());
+    }
     replenish();
     return blow.hasMet() ? Optional.of(done) : Optional.empty();
+  }
+
+  /** Requires that no rank has begun a step in the generation before that this one repeats. */
+  private void requireNoneRepeated(Fault fault, int generation) {
+    long start =
+        all(RankLog.Entered.class)
+            .filter(each -> each.generation() == generation)
+            .mapToLong(RankLog.Entered::step)
+            .min()
+            .orElseThrow();
+    all(RankLog.Begun.class)
+        .filter(each -> each.generation() < generation && each.step() >= start)
+        .findAny()
+        .ifPresent(
+            each -> {
+              throw new IllegalStateException(
+                  "step %d of generation %d is repeated in %d, after %s"
+                      .formatted(each.step(), each.generation(), generation, fault));
+            });
   }
 
   private Campaign.Done recovered(Fault fault, Blow blow) throws InterruptedException {
@@ -167,8 +189,7 @@ final class Injector {
     double reforming = Double.NaN;
     if (broken.isPresent() && fault != Fault.STRANGERS) {
       long entered =
-          job.ranks().stream()
-              .flatMap(each -> each.log().all(RankLog.Entered.class).stream())
+          all(RankLog.Entered.class)
               .filter(each -> each.generation() == step.generation())
               .mapToLong(RankLog.Entered::nanos)
               .max()
@@ -179,7 +200,11 @@ final class Injector {
   }
 
   private Stream<RankLog.Done> steps() {
-    return job.ranks().stream().flatMap(each -> each.log().all(RankLog.Done.class).stream());
+    return all(RankLog.Done.class);
+  }
+
+  private <T extends RankLog.Event> Stream<T> all(Class<T> kind) {
+    return job.ranks().stream().flatMap(each -> each.log().all(kind).stream());
   }
 
   private static boolean isEnd(Kind kind) {
@@ -313,7 +338,9 @@ final class Injector {
     }
     Blow blow = kill(rankZero);
     rankZero.await(Job.LIMIT_SECONDS);
-    return new Blow(blow.nanos(), blow.next(), watch.isUnfinished());
+    boolean isUnfinished = watch.isUnfinished();
+    CheckpointWatch.lastWhole(job);
+    return new Blow(blow.nanos(), blow.next(), isUnfinished);
   }
 
   private Blow tooFew(List<RankHandle> ranks) throws IOException, InterruptedException {
@@ -323,7 +350,11 @@ final class Injector {
     job.awaitValue(
         "the generation breaks", () -> job.noted(blow.nanos(), each -> each.kind() == Kind.BROKEN));
     sleepUpTo(800);
-    boolean waits = job.generation() < blow.next() && survivor.isAlive();
+    if (job.generation() >= blow.next()) {
+      throw new IllegalStateException(
+          "generation %d was formed by fewer ranks than %d".formatted(blow.next(), Job.LEAST));
+    }
+    boolean waits = survivor.isAlive();
     replace();
     return new Blow(blow.nanos(), blow.next(), waits);
   }
@@ -335,11 +366,18 @@ final class Injector {
     for (RankHandle each : ranks) {
       each.await(Job.LIMIT_SECONDS);
     }
-    boolean isFromCheckpoint =
+    long last = CheckpointWatch.lastWhole(job);
+    Optional<RankLog.Entered> from =
         replace().stream()
             .flatMap(each -> each.log().all(RankLog.Entered.class).stream())
-            .anyMatch(each -> each.origin() == World.Origin.CHECKPOINT);
-    return new Blow(blow.nanos(), blow.next(), isFromCheckpoint);
+            .filter(each -> each.origin() == World.Origin.CHECKPOINT)
+            .findFirst();
+    if (from.isPresent() && from.get().step() != last) {
+      throw new IllegalStateException(
+          "the ranks start at step %d, and the last checkpoint is of step %d"
+              .formatted(from.get().step(), last));
+    }
+    return new Blow(blow.nanos(), blow.next(), from.isPresent());
   }
 
   private Blow strangers() throws InterruptedException {

@@ -173,6 +173,11 @@ final class Verdict {
 
   private void complete() {
     for (Generation each : generations.values()) {
+      if (each.size < Job.LEAST || each.size > Job.MOST) {
+        fault(
+            "generation %d has %d ranks, outside of %d to %d"
+                .formatted(each.number, each.size, Job.LEAST, Job.MOST));
+      }
       NavigableMap<Long, Generation> after = completed.tailMap(each.start, true);
       if (each.origin == World.Origin.CHECKPOINT) {
         long lost =

@@ -235,6 +235,13 @@ class VerdictTest {
   }
 
   @Test
+  void aGenerationOfTooFewRanksIsFound() {
+    loseAllAfter(1);
+    log("e").add(new Entered(0, 2, 0, 0, 1, Origin.CHECKPOINT, 100));
+    assertThat(faults()).contains("generation 2 has 1 ranks, outside of 2 to 4");
+  }
+
+  @Test
   void aRankThatDoesNotCompleteTheTrainingIsFound() {
     log("c").remove(3);
     assertThat(faults())
