@@ -12,6 +12,7 @@ import io.torchfeed.training.TrainingLoop;
 import io.torchfeed.training.TrainingLoop.Evaluation;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.ToDoubleFunction;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +54,7 @@ public final class RankLoop {
   private final long seed;
   private final @Nullable Evaluation<? super DistributedDataParallel> evaluation;
   private final @Nullable EvaluationOptions options;
+  private final @Nullable ToDoubleFunction<Batch> weight;
 
   private RankLoop(
       RankContext context,
@@ -63,7 +65,8 @@ public final class RankLoop {
       long steps,
       long seed,
       @Nullable Evaluation<? super DistributedDataParallel> evaluation,
-      @Nullable EvaluationOptions options) {
+      @Nullable EvaluationOptions options,
+      @Nullable ToDoubleFunction<Batch> weight) {
     this.context = context;
     this.model = model;
     this.loader = loader;
@@ -73,6 +76,7 @@ public final class RankLoop {
     this.seed = seed;
     this.evaluation = evaluation;
     this.options = options;
+    this.weight = weight;
   }
 
   /**
@@ -94,6 +98,7 @@ public final class RankLoop {
         STEPS_BETWEEN_CHECKPOINTS,
         0,
         null,
+        null,
         null);
   }
 
@@ -107,7 +112,8 @@ public final class RankLoop {
    */
   public RankLoop withState(Consumer<TrainingState.Builder> parts) {
     requireNonNull(parts, "parts");
-    return new RankLoop(context, model, loader, parts, epochs, steps, seed, evaluation, options);
+    return new RankLoop(
+        context, model, loader, parts, epochs, steps, seed, evaluation, options, weight);
   }
 
   /**
@@ -121,7 +127,8 @@ public final class RankLoop {
     if (epochs < 1) {
       throw new IllegalArgumentException("epochs must be at least 1, got " + epochs);
     }
-    return new RankLoop(context, model, loader, state, epochs, steps, seed, evaluation, options);
+    return new RankLoop(
+        context, model, loader, state, epochs, steps, seed, evaluation, options, weight);
   }
 
   /**
@@ -136,7 +143,8 @@ public final class RankLoop {
     if (steps < 1) {
       throw new IllegalArgumentException("steps must be at least 1, got " + steps);
     }
-    return new RankLoop(context, model, loader, state, epochs, steps, seed, evaluation, options);
+    return new RankLoop(
+        context, model, loader, state, epochs, steps, seed, evaluation, options, weight);
   }
 
   /**
@@ -146,7 +154,8 @@ public final class RankLoop {
    * @return the new loop
    */
   public RankLoop withSeed(long seed) {
-    return new RankLoop(context, model, loader, state, epochs, steps, seed, evaluation, options);
+    return new RankLoop(
+        context, model, loader, state, epochs, steps, seed, evaluation, options, weight);
   }
 
   /**
@@ -161,7 +170,22 @@ public final class RankLoop {
       Evaluation<? super DistributedDataParallel> metric, EvaluationOptions options) {
     requireNonNull(metric, "metric");
     requireNonNull(options, "options");
-    return new RankLoop(context, model, loader, state, epochs, steps, seed, metric, options);
+    return new RankLoop(
+        context, model, loader, state, epochs, steps, seed, metric, options, weight);
+  }
+
+  /**
+   * Returns this loop with batches that count as much as their weights, as {@link
+   * io.torchfeed.training.TrainingLoopBuilder#weight} describes it. The model has the option {@code
+   * withWeightedLosses(true)}.
+   *
+   * @param weight of a batch, at least 0; called before its loss
+   * @return the new loop
+   */
+  public RankLoop withWeight(ToDoubleFunction<Batch> weight) {
+    requireNonNull(weight, "weight");
+    return new RankLoop(
+        context, model, loader, state, epochs, steps, seed, evaluation, options, weight);
   }
 
   /**
@@ -184,6 +208,9 @@ public final class RankLoop {
       var builder = TrainingLoop.of(context.ranks(), model);
       if (evaluation != null && options != null) {
         builder.evaluation(evaluation, options);
+      }
+      if (weight != null) {
+        builder.weight(weight);
       }
       builder
           .state(

@@ -4,6 +4,7 @@ package io.torchfeed.spark.pipeline;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.distributed.training.DataParallelOptions;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.spark.ModelBytes;
@@ -20,7 +21,9 @@ import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * The training of a network by Adam. The columns are the inputs, the label and, if there are any,
@@ -54,7 +57,11 @@ record NetTask<M extends Module>(
         M best = net.create();
         AdamOptions options = new AdamOptions(rate);
         Adam optimizer = new Adam(module.parameters(), options);
-        DistributedDataParallel model = DistributedDataParallel.wrap(module, context.group());
+        DistributedDataParallel model =
+            DistributedDataParallel.wrap(
+                module,
+                context.group(),
+                DataParallelOptions.defaults().withWeightedLosses(!weight.isEmpty()));
         RowParts parts = RowParts.of(rows, weight, validation, context.group());
         DataLoader loader =
             DataLoader.over(parts.training())
@@ -83,18 +90,29 @@ record NetTask<M extends Module>(
                     (trained, step) -> validated.loss(step.epoch()),
                     patience == 0 ? early : early.withPatience(patience));
       }
-      loop.run(optimizer, batch -> loss(module, batch, parts.meanWeight()));
+      if (!weight.isEmpty()) {
+        loop = loop.withWeight(this::weightOf);
+      }
+      loop.run(optimizer, batch -> loss(module, batch));
       return ModelBytes.of(validation.isEmpty() ? module : best);
     }
   }
 
-  /** Returns the mean loss of a batch; with weights, divided by the mean weight of all rows. */
-  private Tensor loss(M module, Batch batch, double meanWeight) {
+  /** Returns the mean loss of the rows of a batch, by their weights if they have any. */
+  private Tensor loss(M module, Batch batch) {
     Tensor output = net.forward(module, inputs(batch));
     if (weight.isEmpty()) {
       return net.loss(output, batch.tensor(inputs));
     }
-    return weighted(output, batch).mean().div(new Scalar(meanWeight));
+    double all = weightOf(batch);
+    Tensor sum = weighted(output, batch).sum();
+    return all > 0 ? sum.div(new Scalar(all)) : sum;
+  }
+
+  private double weightOf(Batch batch) {
+    try (PointerScope scope = new PointerScope()) {
+      return batch.tensor(weight).sum(new ScalarTypeOptional(ScalarType.Double)).item_double();
+    }
   }
 
   /** Returns the weighted losses of the rows of a batch. */
@@ -155,7 +173,7 @@ record NetTask<M extends Module>(
               count += batch.size();
             } else {
               sum += task.weighted(output, batch).sum().item_double();
-              count += batch.tensor(task.weight).sum().item_double();
+              count += task.weightOf(batch);
             }
           }
         }

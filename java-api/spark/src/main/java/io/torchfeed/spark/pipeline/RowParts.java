@@ -18,10 +18,8 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  *
  * @param training rows; closed with this object
  * @param validation rows; closed with this object
- * @param meanWeight the mean weight of the training rows of all ranks; 1 without weights
  */
-record RowParts(NativeDataset training, NativeDataset validation, double meanWeight)
-    implements AutoCloseable {
+record RowParts(NativeDataset training, NativeDataset validation) implements AutoCloseable {
   private static final int BATCH = 4096;
 
   /**
@@ -37,7 +35,6 @@ record RowParts(NativeDataset training, NativeDataset validation, double meanWei
     LongStream.Builder others = LongStream.builder();
     double sum = 0;
     double validating = 0;
-    long count = 0;
     long row = 0;
     try (DataLoader loader = rows.loader().batchSize(BATCH).build();
         Batches batches = loader.epoch(0)) {
@@ -57,7 +54,6 @@ record RowParts(NativeDataset training, NativeDataset validation, double meanWei
           } else {
             training.add(row);
             sum += each;
-            count++;
           }
         }
       }
@@ -66,10 +62,12 @@ record RowParts(NativeDataset training, NativeDataset validation, double meanWei
       throw new IllegalArgumentException(
           "column %s must be true for a row with a weight above 0".formatted(validation));
     }
-    double mean = weight.isEmpty() ? 1 : mean(group, sum, count);
+    if (!weight.isEmpty() && !(meanOf(group, sum, 1) > 0)) {
+      throw new IllegalArgumentException("a row with a weight above 0 is needed to train with");
+    }
     NativeDataset all = rows.dataset();
     return new RowParts(
-        all.subset(training.build().toArray()), all.subset(others.build().toArray()), mean);
+        all.subset(training.build().toArray()), all.subset(others.build().toArray()));
   }
 
   private static double[] numbers(Tensor column) {
@@ -79,14 +77,6 @@ record RowParts(NativeDataset training, NativeDataset validation, double meanWei
       values.data_ptr_double().get(numbers);
       return numbers;
     }
-  }
-
-  private static double mean(ProcessGroup group, double sum, long count) {
-    double mean = meanOf(group, sum, (double) count);
-    if (!(mean > 0)) {
-      throw new IllegalArgumentException("a row with a weight above 0 is needed to train with");
-    }
-    return mean;
   }
 
   /** Returns a sum of all ranks divided by a count of all ranks, the same bits on each. */

@@ -238,8 +238,7 @@ public final class TorchfeedEstimator extends EvaluatedEstimator implements MLWr
 
   /**
    * Sets the column of weights, numbers of at least 0. The network is a {@link
-   * TorchfeedNet.OfRows}. The loss of a batch is the mean of its weighted losses, divided by the
-   * mean weight of all training rows, and not by the weight of its own rows.
+   * TorchfeedNet.OfRows}. The loss of a step is the weighted mean over the rows of all ranks in it.
    *
    * @param name the column's name; empty for none
    * @return this estimator
