@@ -37,5 +37,6 @@ module io.torchfeed {
   exports io.torchfeed.storage;
   exports io.torchfeed.summary;
   exports io.torchfeed.text;
+  exports io.torchfeed.trace;
   exports io.torchfeed.training;
 }

@@ -26,8 +26,9 @@ public final class Torchfeed {
       without arguments: checks that the library works on this machine
       %s: lists the generations of an elastic job
       %s: writes or checks image records
+      %s: merges the traces of all ranks
       launch --help: lists the options for starting ranks"""
-          .formatted(GenerationsCommand.USAGE, ImageCommand.USAGE);
+          .formatted(GenerationsCommand.USAGE, ImageCommand.USAGE, TraceCommand.USAGE);
 
   private Torchfeed() {}
 
@@ -76,7 +77,8 @@ public final class Torchfeed {
    * @param args empty for the self-check; {@code images pack FOLDER FILE}, which writes the images
    *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; {@code
    *     images verify FILE}; {@code generations FOLDER}, which lists generations of an elastic job;
-   *     or {@code launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
+   *     {@code trace FOLDER}, which merges the dumps of {@link io.torchfeed.trace.Trace}; or {@code
+   *     launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
    *     io.torchfeed.distributed.launch.Launcher}; {@code --help} lists the commands, and behind
    *     the name of a command its arguments
    */
@@ -94,13 +96,15 @@ public final class Torchfeed {
         switch (args[0]) {
           case "generations" -> GenerationsCommand.run(rest, System.out, System.err);
           case "images" -> ImageCommand.run(rest, System.out, System.err);
+          case "trace" -> TraceCommand.run(rest, System.out, System.err);
           case "launch" -> LaunchCommand.run(rest, System.out, System.err);
           default -> {
             System.err.printf(
-                "error: the commands are %s, %s and launch --help, and the self-check has no"
+                "error: the commands are %s, %s, %s and launch --help, and the self-check has no"
                     + " arguments; got %s%n",
                 GenerationsCommand.USAGE,
                 ImageCommand.USAGE.replace(" | ", ", "),
+                TraceCommand.USAGE,
                 String.join(" ", args));
             yield WRONG_USAGE;
           }

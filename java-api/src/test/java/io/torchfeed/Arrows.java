@@ -25,6 +25,8 @@ final class Arrows {
           "spark.executor",
           "spark.link",
           "spark.rows",
+          "trace.analysis",
+          "trace.ring",
           "training.steps");
 
   /**
@@ -47,6 +49,9 @@ final class Arrows {
           sampler.balance: internal sampler sampler.cursor sampler.order
           sampler.split: internal sampler.order sampler.python
           memory: bindings
+          trace: trace.ring
+          trace.ring: internal
+          trace.analysis: internal trace.ring
           metric: checkpoint data.loader distributed internal sampler
           image: bindings internal memory
           text: internal storage
@@ -54,21 +59,21 @@ final class Arrows {
           data: bindings image internal memory sampler
           data.loader: bindings data data.engine data.pass data.task image internal memory \
             sampler sampler.order sampler.torch
-          data.engine: bindings data data.task internal memory
-          data.pass: data data.engine data.task internal sampler
+          data.engine: bindings data data.task internal memory trace.ring
+          data.pass: data data.engine data.task internal sampler trace.ring
           data.source: bindings data data.task graph image internal memory sampler text
-          data.task: bindings data image internal memory
+          data.task: bindings data image internal memory trace.ring
           checkpoint: bindings internal memory sampler
           compiled: bindings internal
-          distributed: bindings distributed.rendezvous internal sampler
-          distributed.rendezvous: bindings distributed internal sampler
+          distributed: bindings distributed.rendezvous internal sampler trace.ring
+          distributed.rendezvous: bindings distributed internal sampler trace.ring
           distributed.averaging: bindings distributed distributed.rendezvous
           distributed.training: amp bindings checkpoint distributed distributed.averaging \
-            distributed.rendezvous internal sampler
+            distributed.rendezvous internal sampler trace.ring
           distributed.launch: distributed.membership internal
           distributed.membership: internal
           training: checkpoint data data.loader distributed distributed.training internal \
-            sampler summary training.steps
+            sampler summary trace trace.ring training.steps
           training.steps: data data.loader distributed distributed.training sampler
           elastic: checkpoint data data.loader distributed distributed.membership \
             distributed.training internal sampler training training.steps
@@ -85,7 +90,7 @@ final class Arrows {
             sampler.order spark spark.job spark.link spark.rows training
           spark.rows: data data.source image internal memory spark
           io.torchfeed: bindings data data.loader data.source distributed.launch \
-            distributed.membership elastic internal sampler sampler.torch
+            distributed.membership elastic internal sampler sampler.torch trace.analysis
           """);
 
   private Arrows() {}

@@ -243,9 +243,9 @@ public final class Checkpoints implements AutoCloseable {
    * @return the checkpoint, the same on all ranks; empty if no rank finds any
    * @throws CheckpointException on all ranks, if there are checkpoints, but no rank, or not every
    *     one, can read one of them; or as {@link #load(TrainingState)}
-   * @throws IllegalStateException on all ranks, if one of them does not find a file of rank 0
-   *     in the folder, which it creates; or if some find checkpoints and others none; or as
-   *     {@link #load(TrainingState, Part)}
+   * @throws IllegalStateException on all ranks, if one of them does not find a file of rank 0 in
+   *     the folder, which it creates; or if some find checkpoints and others none; or as {@link
+   *     #load(TrainingState, Part)}
    */
   public Optional<Checkpoint> load(TrainingState state, Part rank, AllGather gather) {
     requireNonNull(state, "state");

@@ -5,8 +5,9 @@ import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.NativeWork;
 import io.torchfeed.distributed.rendezvous.GroupCore;
-import io.torchfeed.internal.GroupEvents;
-import io.torchfeed.sampler.Part;
+import io.torchfeed.trace.ring.GroupSpan;
+import io.torchfeed.trace.ring.Kind;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,11 @@ import org.jspecify.annotations.Nullable;
 record GroupCalls(
     GroupCore core, boolean isChecked, boolean isInThisThread, @Nullable String name) {
   private static final int CHECKED = NativeProcessGroup.kChecked();
+
+  /** Operations in which every rank waits for all others, even without checks. */
+  private static final Set<String> MEETING =
+      Set.of("all-reduce", "all-gather", "all-to-all", "barrier", "reduce-scatter");
+
   private static final int ASYNCHRONOUS = NativeProcessGroup.kAsynchronous();
 
   GroupCalls(GroupCore core, boolean isChecked) {
@@ -47,25 +53,26 @@ record GroupCalls(
   }
 
   private <T> T run(Operation<T> operation) {
-    GroupEvents.Collective event = GroupEvents.beginCollective();
-    if (event == null) {
+    GroupSpan span = begin(operation);
+    if (span == null) {
       return runInterruptibly(operation);
     }
     long bytes = operation.bytes().getAsLong();
-    boolean isDone = false;
+    T result;
     try {
-      T result = runInterruptibly(operation);
-      isDone = true;
-      return result;
-    } finally {
-      finish(event, operation, bytes, !isDone);
+      result = runInterruptibly(operation);
+    } catch (RuntimeException | Error e) {
+      span.fail(e, bytes, e instanceof PeerLostException);
+      throw e;
     }
+    span.end(bytes);
+    return result;
   }
 
-  private void finish(
-      GroupEvents.Collective event, Operation<?> operation, long bytes, boolean failed) {
-    Part part = core.part();
-    event.finish(operation.name(), part.rank(), part.worldSize(), bytes, failed);
+  private @Nullable GroupSpan begin(Operation<?> operation) {
+    Kind kind = operation.peer().isPresent() ? Kind.MESSAGE : Kind.COLLECTIVE;
+    boolean meets = kind == Kind.COLLECTIVE && (isChecked || MEETING.contains(operation.name()));
+    return GroupSpan.begin(core.log(), operation.name(), kind, meets);
   }
 
   private <T> T runInterruptibly(Operation<T> operation) {
@@ -83,8 +90,8 @@ record GroupCalls(
   }
 
   private <T> Work<T> startInBackground(Operation<T> operation) {
-    GroupEvents.Collective event = GroupEvents.beginCollective();
-    long bytes = event == null ? 0 : operation.bytes().getAsLong();
+    GroupSpan span = begin(operation);
+    long bytes = span == null ? 0 : operation.bytes().getAsLong();
     long start = System.nanoTime();
     int mode = mode() | ASYNCHRONOUS;
     return core.handle()
@@ -94,11 +101,16 @@ record GroupCalls(
                     NativeHandle.create("Work", () -> operation.body().start(group, mode)),
                     operation.result(),
                     e -> core.publicFailure(operation.name(), start, operation.peer(), e),
-                    failed -> {
-                      if (event != null) {
-                        finish(event, operation, bytes, failed);
-                      }
-                    }));
+                    failure -> end(span, bytes, failure)));
+  }
+
+  private static void end(
+      @Nullable GroupSpan span, long bytes, @Nullable RuntimeException failure) {
+    if (span != null && failure != null) {
+      span.fail(failure, bytes, failure instanceof PeerLostException);
+    } else if (span != null) {
+      span.end(bytes);
+    }
   }
 
   /** Returns a copy of the numbers of rows for each rank. */

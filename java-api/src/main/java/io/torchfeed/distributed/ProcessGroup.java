@@ -240,7 +240,7 @@ public final class ProcessGroup extends Collectives implements AutoCloseable {
     StoreConnection shared = place.store().share();
     Rendezvous.Joined joined;
     try {
-      joined = new Rendezvous.Joined(meet(options, members, key, shared), shared, key, false);
+      joined = new Rendezvous.Joined(meet(options, members, key, shared), shared, key, false, true);
     } catch (RuntimeException | Error e) {
       shared.release();
       if (e.getCause() instanceof InterruptedException) {

@@ -25,7 +25,7 @@ public final class Work<T> {
   private final @Nullable NativeHandle<NativeWork> handle; // null if there was nothing to wait for
   private final Operation.Result<T> results;
   private final Function<RuntimeException, RuntimeException> failures;
-  private final Consumer<Boolean> end;
+  private final Consumer<@Nullable RuntimeException> end;
   private @Nullable T result;
   private @Nullable RuntimeException failure;
   private volatile boolean isSettled;
@@ -35,13 +35,13 @@ public final class Work<T> {
    *
    * @param results returns the result of the operation, once it is done
    * @param failures returns the public exception for a failure of the native operation
-   * @param end gets once, when the operation is settled, whether it has failed
+   * @param end gets once, when the operation is settled, its failure; null if it has none
    */
   Work(
       NativeHandle<NativeWork> handle,
       Operation.Result<T> results,
       Function<RuntimeException, RuntimeException> failures,
-      Consumer<Boolean> end) {
+      Consumer<@Nullable RuntimeException> end) {
     this.handle = handle;
     this.results = results;
     this.failures = failures;
@@ -52,7 +52,7 @@ public final class Work<T> {
     handle = null;
     results = work -> result;
     failures = e -> e;
-    end = hasFailed -> {};
+    end = failed -> {};
     this.result = result;
     isSettled = true;
   }
@@ -127,7 +127,7 @@ public final class Work<T> {
       if (!isSettled) {
         failure = failed;
         result = failed == null ? operation.call(results::of) : null;
-        end.accept(failed != null);
+        end.accept(failed);
         isSettled = true;
       }
     }

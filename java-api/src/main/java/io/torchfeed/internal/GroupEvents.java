@@ -31,16 +31,30 @@ public final class GroupEvents {
     return isWanted ? LoaderEvents.begun(new Collective()) : null;
   }
 
+  /** Returns whether a recording wants the operations of reducers. */
+  public static boolean showsReductions() {
+    return FlightRecorder.isInitialized() && Types.REDUCTION.isEnabled();
+  }
+
   /** Begins the event of a reducer's operation; returns null if no recording wants it. */
   public static @Nullable Reduction beginReduction() {
-    boolean isWanted = FlightRecorder.isInitialized() && Types.REDUCTION.isEnabled();
-    return isWanted ? LoaderEvents.begun(new Reduction()) : null;
+    return showsReductions() ? LoaderEvents.begun(new Reduction()) : null;
   }
+
+  /**
+   * An operation as events show it.
+   *
+   * @param operation the name in messages
+   * @param rank the rank of this process among {@code ranks}
+   * @param number the number among the operations of its kind in the group, or -1
+   * @param step the step of the training, or -1 if that is unknown
+   */
+  public record Call(String operation, int rank, int ranks, long number, long step) {}
 
   /** The fields common to all events of groups. */
   @Category({"torchfeed", "Group"})
   @StackTrace(false)
-  abstract static class OfGroup extends Event {
+  public abstract static class OfGroup extends Event {
     @Label("Operation")
     @Nullable String operation;
 
@@ -50,6 +64,14 @@ public final class GroupEvents {
     @Label("Ranks")
     int ranks;
 
+    @Label("Number")
+    @Description("Number among the operations of its kind in the group, the same on all ranks")
+    long number;
+
+    @Label("Step")
+    @Description("Step of the training loop, -1 if it is unknown; known while a trace is recorded")
+    long step;
+
     @Label("Bytes")
     @DataAmount
     long bytes;
@@ -57,20 +79,22 @@ public final class GroupEvents {
     @Label("Failed")
     boolean failed;
 
+    OfGroup() {}
+
     /**
      * Ends the operation.
      *
-     * @param name the name in messages
-     * @param ownRank the rank of this process among {@code worldSize}
      * @param ownBytes the size of this rank's tensors
      * @param hasFailed whether it throws
      */
-    public void finish(String name, int ownRank, int worldSize, long ownBytes, boolean hasFailed) {
+    public void finish(Call call, long ownBytes, boolean hasFailed) {
       end();
       if (shouldCommit()) {
-        operation = name;
-        rank = ownRank;
-        ranks = worldSize;
+        operation = call.operation;
+        rank = call.rank;
+        ranks = call.ranks;
+        number = call.number;
+        step = call.step;
         bytes = ownBytes;
         failed = hasFailed;
         commit();

@@ -30,5 +30,14 @@ public final class RankVariables {
   /** The name of the generation with whose state an elastic job starts, to run it again. */
   public static final String FROM_GENERATION = "TORCHFEED_FROM_GENERATION";
 
+  /** The folder for dumps of the trace of a process; it records one from its start. */
+  public static final String TRACE = "TORCHFEED_TRACE";
+
+  /** The events that this trace keeps. */
+  public static final String TRACE_EVENTS = "TORCHFEED_TRACE_EVENTS";
+
+  /** The name of a signal that asks for a dump, without SIG. */
+  public static final String TRACE_SIGNAL = "TORCHFEED_TRACE_SIGNAL";
+
   private RankVariables() {}
 }

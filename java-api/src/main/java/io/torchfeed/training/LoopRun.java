@@ -6,6 +6,8 @@ import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Hash64;
 import io.torchfeed.sampler.ResumeMismatchException;
+import io.torchfeed.trace.Trace;
+import io.torchfeed.trace.ring.StepSpan;
 import io.torchfeed.training.LoopEvent.Kind;
 import io.torchfeed.training.TrainingLoop.Loss;
 import io.torchfeed.training.TrainingLoop.Outcome;
@@ -74,7 +76,7 @@ final class LoopRun<M extends ReplicatedModel> {
   /** Trains; closes the data and the model. */
   Outcome with(Loss<? super M> loss, Runnable update) throws InterruptedException {
     time.set(0);
-    try {
+    try (Trace trace = options.startTrace()) {
       return groups(loss, update);
     } catch (RuntimeException | Error e) {
       if (e instanceof RuntimeException failure && ranks.isLeft(failure)) {
@@ -329,12 +331,14 @@ final class LoopRun<M extends ReplicatedModel> {
     if (guard != null) {
       guard.begin();
     }
+    StepSpan span = StepSpan.begin(step.number());
     try (PointerScope scope = new PointerScope()) {
       figures.begin();
+      Runnable guarded = skipped.guarding(bound, update);
       new AccumulatedStep(
-              batch -> figures.add(batch, loss.of(step, bound, batch)),
+              batch -> span.forward(() -> figures.add(batch, loss.of(step, bound, batch))),
               options.weight,
-              skipped.guarding(bound, update),
+              () -> span.update(guarded),
               options.accumulate())
           .run(bound, batches);
     } catch (RuntimeException e) {
@@ -343,6 +347,8 @@ final class LoopRun<M extends ReplicatedModel> {
         ranks.commit(progress.step());
       }
       throw e;
+    } finally {
+      span.end();
     }
     progress.commit(model.exchanges());
     skipped.end(step, this::note);

@@ -5,6 +5,8 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.trace.Trace;
+import io.torchfeed.trace.TraceOptions;
 import io.torchfeed.training.TrainingLoop.Evaluation;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -35,6 +37,7 @@ final class LoopSettings<M extends ReplicatedModel> {
   @Nullable Evaluation<? super M> evaluation;
   @Nullable Consumer<LoopEvent> events;
   @Nullable LoopMonitor monitor;
+  @Nullable TraceOptions trace;
   LongSupplier nanoTime = System::nanoTime;
   Consumer<Step> whenChanged = step -> {};
   BiConsumer<M, Step> afterStep = (model, step) -> {};
@@ -56,6 +59,11 @@ final class LoopSettings<M extends ReplicatedModel> {
 
   RunTime time() {
     return new RunTime(maxTime, nanoTime);
+  }
+
+  /** Starts the trace of the loop; null if there is none, or one is on already. */
+  @Nullable Trace startTrace() {
+    return trace == null || Trace.isOn() ? null : Trace.start(trace);
   }
 
   int accumulate() {

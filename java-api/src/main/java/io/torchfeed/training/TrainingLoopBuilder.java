@@ -11,6 +11,7 @@ import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.trace.TraceOptions;
 import io.torchfeed.training.TrainingLoop.Evaluation;
 import java.time.Duration;
 import java.util.function.BiConsumer;
@@ -337,6 +338,19 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    */
   public TrainingLoopBuilder<M> monitor(LoopMonitor monitor) {
     settings.monitor = Once.set("monitor", settings.monitor, requireNonNull(monitor, "monitor"));
+    return this;
+  }
+
+  /**
+   * Records a trace of this rank while the loop runs, and dumps it at its end and when a rank is
+   * lost; see {@link io.torchfeed.trace.Trace}. No effect in a process that records one already,
+   * for example since its environment says so.
+   *
+   * @param options the folder of dumps, and the events to keep
+   * @return this builder
+   */
+  public TrainingLoopBuilder<M> trace(TraceOptions options) {
+    settings.trace = Once.set("trace", settings.trace, requireNonNull(options, "options"));
     return this;
   }
 

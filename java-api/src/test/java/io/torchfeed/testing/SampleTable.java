@@ -91,6 +91,7 @@ import io.torchfeed.sampler.torch.SequentialSampler;
 import io.torchfeed.summary.SummaryWriter;
 import io.torchfeed.text.LineCursor;
 import io.torchfeed.text.TextPartition;
+import io.torchfeed.trace.TraceOptions;
 import io.torchfeed.training.EvaluationOptions;
 import io.torchfeed.training.LearningRate;
 import io.torchfeed.training.Plateau;
@@ -354,6 +355,7 @@ final class SampleTable {
     all.put(
         SummaryWriter.class, () -> SummaryWriter.open(Files.createTempDirectory(folder, "run")));
     all.put(EvaluationOptions.class, EvaluationOptions::ofLoss);
+    all.put(TraceOptions.class, () -> TraceOptions.to(all.get(Path.class)));
     all.put(ProgressLine.class, () -> ProgressLine.to(System.out));
     all.put(Plateau.class, () -> Plateau.ofLoss(PlateauOptions.defaults()));
     all.put(Progress.class, () -> Progress.over(all.get(DataLoader.class)));

@@ -9,6 +9,8 @@ import io.torchfeed.data.task.IndexRequest;
 import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.LoaderEvents;
+import io.torchfeed.trace.ring.Kind;
+import io.torchfeed.trace.ring.Recorder;
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
@@ -98,9 +100,11 @@ final class DeviceFeedEngine implements BatchEngine {
 
   private Sent send(IndexRequest list) {
     LoaderEvents.Transfer event = LoaderEvents.beginTransfer();
+    long begun = Recorder.begin();
     long start = System.nanoTime();
     try {
       long number = feed.callLong(native_ -> native_.send(list.indices, list.size));
+      Recorder.end(begun, Kind.TRANSFER, list.batch, list.size * rowBytes, epoch);
       if (event != null) {
         event.finish(epoch, list.batch, list.size * rowBytes);
       }

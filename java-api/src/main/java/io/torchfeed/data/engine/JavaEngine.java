@@ -11,6 +11,8 @@ import io.torchfeed.data.task.IndexRequest;
 import io.torchfeed.data.task.Worker;
 import io.torchfeed.internal.LoaderEvents;
 import io.torchfeed.memory.Slab;
+import io.torchfeed.trace.ring.Kind;
+import io.torchfeed.trace.ring.Recorder;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -295,6 +297,7 @@ final class JavaEngine implements BatchEngine {
 
   private @Nullable BatchTask next(Worker worker, HandOff.Waiter waiter) {
     LoaderEvents.SlabWait event = null;
+    long begun = 0;
     while (true) {
       synchronized (handOff) {
         Thread.interrupted(); // was meant for a batch that is over
@@ -305,6 +308,7 @@ final class JavaEngine implements BatchEngine {
         if (task != null) {
           worker.begin(task); // first: a worker that dies from here on fails the batch
           tasks.begin(task);
+          Recorder.end(begun, Kind.SLAB_WAIT, -1, 0, 0);
           if (event != null) {
             event.finish(worker.number());
           }
@@ -313,6 +317,9 @@ final class JavaEngine implements BatchEngine {
       }
       if (event == null) {
         event = LoaderEvents.beginSlabWait();
+      }
+      if (begun == 0) {
+        begun = Recorder.begin();
       }
       waiter.awaitWork();
     }

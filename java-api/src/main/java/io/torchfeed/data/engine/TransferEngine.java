@@ -8,6 +8,8 @@ import io.torchfeed.data.task.BatchRequest;
 import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.LoaderEvents;
+import io.torchfeed.trace.ring.Kind;
+import io.torchfeed.trace.ring.Recorder;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
@@ -172,7 +174,9 @@ public final class TransferEngine implements BatchEngine {
     try (PointerScope scope = new PointerScope();
         TensorVector vector = new TensorVector(rows.tensors)) {
       LoaderEvents.Transfer event = LoaderEvents.beginTransfer();
+      long begun = Recorder.begin();
       next.number = transfer.callLong(native_ -> native_.send(vector));
+      Recorder.end(begun, Kind.TRANSFER, rows.batch, rows.bytes, epoch);
       if (event != null) {
         event.finish(epoch, rows.batch, rows.bytes);
       }

@@ -6,6 +6,8 @@ import io.torchfeed.data.LoaderTimeoutException;
 import io.torchfeed.data.engine.BatchEngine;
 import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.internal.LoaderEvents;
+import io.torchfeed.trace.ring.Kind;
+import io.torchfeed.trace.ring.Recorder;
 import java.util.NoSuchElementException;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -90,9 +92,10 @@ public final class Pass {
     try {
       lifecycle.beginTaking();
       LoaderEvents.BatchWait event = LoaderEvents.beginWait();
+      long begun = Recorder.begin();
       int ready = exhausted ? 0 : engine.ready();
       while (true) {
-        LoadedBatch loaded = underWay.isPresent() ? underWay.loaded() : take(ready, event);
+        LoadedBatch loaded = underWay.isPresent() ? underWay.loaded() : take(ready, begun, event);
         if (loaded.failure != null) {
           lifecycle.requireOpen(); // the failure of an interrupted engine says nothing of the batch
         }
@@ -109,7 +112,7 @@ public final class Pass {
     }
   }
 
-  private LoadedBatch take(int ready, LoaderEvents.@Nullable BatchWait event) {
+  private LoadedBatch take(int ready, long begun, LoaderEvents.@Nullable BatchWait event) {
     if (isOver()) {
       throw new NoSuchElementException(scheduler.end());
     }
@@ -120,6 +123,7 @@ public final class Pass {
     times.report(scheduler.samplingNanos());
     if (loaded.hasRows()) {
       times.delivered(loaded, ready);
+      Recorder.end(begun, Kind.BATCH_WAIT, loaded.batch, loaded.bytes, ready);
       if (event != null) {
         event.finish(epoch, loaded.batch, loaded.rows, loaded.bytes, ready);
       }

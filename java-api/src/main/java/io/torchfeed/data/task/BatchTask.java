@@ -4,6 +4,8 @@ package io.torchfeed.data.task;
 import io.torchfeed.data.SampleException;
 import io.torchfeed.internal.LoaderEvents;
 import io.torchfeed.memory.Slab;
+import io.torchfeed.trace.ring.Kind;
+import io.torchfeed.trace.ring.Recorder;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import org.bytedeco.pytorch.Tensor;
@@ -185,6 +187,7 @@ public abstract non-sealed class BatchTask implements BatchRequest {
     slab = free;
     showsSamples = LoaderEvents.showsSamples();
     LoaderEvents.Gather event = LoaderEvents.beginGather();
+    long begun = Recorder.begin();
     long start = System.nanoTime();
     try {
       fillRows(free, by);
@@ -193,6 +196,7 @@ public abstract non-sealed class BatchTask implements BatchRequest {
       endSample(now);
       nanos = now - start;
       report(by.options().meter());
+      Recorder.end(begun, Kind.GATHER, batch, 0, epoch);
       if (event != null) {
         event.finish(epoch, batch, rows, nanos);
       }

@@ -8,6 +8,7 @@ import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.distributed.CollectiveInterruptedException;
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.sampler.Part;
+import io.torchfeed.trace.ring.GroupLog;
 import java.time.Duration;
 import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param abortCause why; null if it did not say
  * @param timeout how long an operation waits for the other ranks
  * @param lastWords null if the ranks tell each other nothing when they give up
+ * @param log the numbers of its operations, for traces
  */
 public record GroupCore(
     NativeHandle<NativeProcessGroup> handle,
@@ -30,7 +32,8 @@ public record GroupCore(
     AtomicBoolean isAborted,
     AtomicReference<@Nullable Throwable> abortCause,
     Duration timeout,
-    @Nullable LastWords lastWords) {
+    @Nullable LastWords lastWords,
+    GroupLog log) {
   /** Into a {@code ProcessGroup}. */
   public static final Door<GroupCore> OF_GROUP = new Door<>();
 
@@ -51,7 +54,8 @@ public record GroupCore(
         timeout,
         store == null || joined.hasPythonRanks()
             ? null
-            : new LastWords(store, joined.prefix(), part));
+            : new LastWords(store, joined.prefix(), part),
+        new GroupLog(joined.prefix(), part.rank(), part.worldSize(), joined.isPart()));
   }
 
   /** Ends the group at once; has no effect once it is closed. */

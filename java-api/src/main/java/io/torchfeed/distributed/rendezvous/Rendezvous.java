@@ -70,12 +70,14 @@ public final class Rendezvous {
    * @param store the connection to the store, to be released; null if there is only one rank
    * @param prefix the beginning of the keys of the group
    * @param hasPythonRanks whether there may be ranks of Python
+   * @param isPart whether it is a sub-group
    */
   public record Joined(
       NativeHandle<NativeProcessGroup> group,
       @Nullable StoreConnection store,
       String prefix,
-      boolean hasPythonRanks) {
+      boolean hasPythonRanks,
+      boolean isPart) {
     void close() {
       group.close();
       if (store != null) {
@@ -88,7 +90,7 @@ public final class Rendezvous {
   public Joined join() {
     if (environment.worldSize() == 1) {
       listener.ifPresent(torchfeed::close_listener);
-      return new Joined(MeetingPoint.alone(), null, ROOT, false);
+      return new Joined(MeetingPoint.alone(), null, ROOT, false, false);
     }
     MeetingPoint.load();
     start = System.nanoTime(); // after loading: with a cold page cache it can take seconds
@@ -106,10 +108,10 @@ public final class Rendezvous {
     try {
       if (hasPythonRanks) {
         MeetingPoint point = point(store, PythonProtocol.STORE_PREFIX);
-        return new Joined(point.connectWithPython(), store, point.prefix(), true);
+        return new Joined(point.connectWithPython(), store, point.prefix(), true, false);
       }
       MeetingPoint point = environment.rank() == 0 ? lead(store) : follow(store);
-      return new Joined(point.connect(), store, point.prefix(), false);
+      return new Joined(point.connect(), store, point.prefix(), false, false);
     } catch (RuntimeException | Error e) {
       store.release();
       throw e;

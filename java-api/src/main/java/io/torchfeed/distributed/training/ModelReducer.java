@@ -9,13 +9,14 @@ import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.ReducerOptions;
 import io.torchfeed.bindings.ReducerState;
 import io.torchfeed.checkpoint.StateDict;
+import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.PythonProcessGroup;
 import io.torchfeed.distributed.averaging.Nodes;
 import io.torchfeed.distributed.rendezvous.GroupCore;
-import io.torchfeed.internal.GroupEvents;
 import io.torchfeed.internal.JsonObject;
-import io.torchfeed.sampler.Part;
+import io.torchfeed.trace.ring.GroupLog;
+import io.torchfeed.trace.ring.GroupSpan;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -43,6 +44,8 @@ final class ModelReducer {
   private final Module module;
   private final DataParallelOptions options;
   private GroupCore group;
+  private GroupLog log;
+  private long base; // the reductions before this group
 
   private ModelReducer(
       NativeHandle<GradientReducer> handle,
@@ -53,6 +56,7 @@ final class ModelReducer {
     this.group = group;
     this.module = module;
     this.options = options;
+    log = group.log().ofReducer();
   }
 
   /** Creates the reducer of a module, which is borrowed, as is the group. */
@@ -114,6 +118,8 @@ final class ModelReducer {
           return true;
         });
     group = core;
+    log = core.log().ofReducer();
+    base = handle.call(GradientReducer::reductions);
     connectExchange(next);
   }
 
@@ -167,20 +173,40 @@ final class ModelReducer {
   }
 
   <R> R call(String operation, Function<GradientReducer, R> body) {
-    GroupEvents.Reduction event = GroupEvents.beginReduction();
-    if (event == null) {
+    if (!GroupSpan.isReductionWanted()) {
       return callUntraced(operation, body);
     }
-    long before = handle.call(GradientReducer::reductions);
-    boolean isDone = false;
+    Counts before = handle.call(Counts::of);
+    GroupSpan span = GroupSpan.beginReduction(log, operation, before.reductions - base);
+    R result;
     try {
-      R result = callUntraced(operation, body);
-      isDone = true;
-      return result;
-    } finally {
-      long bytes = handle.isClosed() ? 0 : handle.call(own -> sentBytesSince(before, own));
-      Part part = group.part();
-      event.finish(operation, part.rank(), part.worldSize(), bytes, !isDone);
+      result = callUntraced(operation, body);
+    } catch (RuntimeException | Error e) {
+      span.fail(e, 0, e instanceof PeerLostException);
+      throw e;
+    }
+    if (handle.isClosed()) {
+      span.end(0);
+    } else {
+      handle.run(own -> end(span, before, own));
+    }
+    return result;
+  }
+
+  private static void end(GroupSpan span, Counts before, GradientReducer reducer) {
+    Counts now = Counts.of(reducer);
+    span.endReduction(
+        now.reductions > before.reductions,
+        sentBytesSince(before.reductions, reducer),
+        now.waited - before.waited,
+        now.communicated - before.communicated);
+  }
+
+  /** The sums of a reducer: reductions, and nanoseconds. */
+  private record Counts(long reductions, long waited, long communicated) {
+    static Counts of(GradientReducer reducer) {
+      return new Counts(
+          reducer.reductions(), reducer.reduction_nanos(), reducer.communication_nanos());
     }
   }
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.summary;
+package io.torchfeed.internal;
 
-import io.torchfeed.internal.Varint;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** A message of protocol buffers, which is written field by field in the order of their numbers. */
-final class ProtoMessage {
+/**
+ * A message of protocol buffers, which is written field by field, best in the order of their
+ * numbers. Not thread-safe.
+ */
+public final class ProtoMessage {
   private static final int VARINT = 0;
   private static final int FIXED_64 = 1;
   private static final int BYTES = 2;
@@ -15,7 +20,7 @@ final class ProtoMessage {
   private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 
   /** Adds an integer; without one the field has its default value, 0. */
-  ProtoMessage integer(int field, long value) {
+  public ProtoMessage integer(int field, long value) {
     if (value != 0) {
       key(field, VARINT);
       varint(value);
@@ -24,7 +29,7 @@ final class ProtoMessage {
   }
 
   /** Adds a double, or nothing if its bits are the default value's. */
-  ProtoMessage number(int field, double value) {
+  public ProtoMessage number(int field, double value) {
     if (Double.doubleToRawLongBits(value) != 0) {
       key(field, FIXED_64);
       fixed(value);
@@ -33,14 +38,28 @@ final class ProtoMessage {
   }
 
   /** Adds a float of a choice of fields, where the default value is written, too. */
-  ProtoMessage chosen(int field, float value) {
+  public ProtoMessage chosen(int field, float value) {
     key(field, FIXED_32);
     little(Float.floatToRawIntBits(value), Float.BYTES);
     return this;
   }
 
+  /** Adds an integer, which is written even if it is 0. */
+  public ProtoMessage always(int field, long value) {
+    key(field, VARINT);
+    varint(value);
+    return this;
+  }
+
+  /** Adds an integer of 64 bits in a field of fixed size. */
+  public ProtoMessage fixed(int field, long value) {
+    key(field, FIXED_64);
+    little(value, Long.BYTES);
+    return this;
+  }
+
   /** Adds doubles in one field. */
-  ProtoMessage numbers(int field, double[] values) {
+  public ProtoMessage numbers(int field, double[] values) {
     key(field, BYTES);
     varint((long) values.length * Double.BYTES);
     for (double value : values) {
@@ -49,22 +68,44 @@ final class ProtoMessage {
     return this;
   }
 
-  ProtoMessage text(int field, String value) {
+  /** Adds a text. */
+  public ProtoMessage text(int field, String value) {
     return bytes(field, value.getBytes(StandardCharsets.UTF_8));
   }
 
-  ProtoMessage message(int field, ProtoMessage value) {
-    return bytes(field, value.toBytes());
+  /** Adds a message, as it is now. */
+  public ProtoMessage message(int field, ProtoMessage value) {
+    key(field, BYTES);
+    varint(value.bytes.size());
+    try {
+      value.writeTo(bytes);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // memory never throws
+    }
+    return this;
   }
 
-  ProtoMessage bytes(int field, byte[] value) {
+  /** Removes all fields, so that the memory serves the next message. */
+  public ProtoMessage clear() {
+    bytes.reset();
+    return this;
+  }
+
+  /** Writes the message. */
+  public void writeTo(OutputStream out) throws IOException {
+    bytes.writeTo(out);
+  }
+
+  /** Adds bytes. */
+  public ProtoMessage bytes(int field, byte[] value) {
     key(field, BYTES);
     varint(value.length);
     bytes.writeBytes(value);
     return this;
   }
 
-  byte[] toBytes() {
+  /** Returns the bytes of the message. */
+  public byte[] toBytes() {
     return bytes.toByteArray();
   }
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.trace.analysis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Random;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class TraceReportTest {
+  private static final int RANKS = 4;
+  private static final int STEPS = 100;
+  private static final int LATE = 2;
+
+  private final Path folder;
+
+  TraceReportTest(@TempDir Path folder) {
+    this.folder = folder;
+  }
+
+  private static SyntheticRun run() {
+    return new SyntheticRun(RANKS, STEPS, LATE);
+  }
+
+  private String printed() {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    TraceReport.of(folder).print(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+    return bytes.toString(StandardCharsets.UTF_8);
+  }
+
+  private Path first() {
+    return folder.resolve("trace-host0-100.tftrace");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, 0, all ranks have one clock",
+    "7000000000, 0, clocks are aligned within",
+    "-90000000000, 40000, clocks are aligned within"
+  })
+  void theLateRankIsFoundWithAnyClocks(long offset, long drift, String clocks) throws Exception {
+    SyntheticRun run = run();
+    run.offset = offset;
+    run.drift = drift;
+    run.write(folder);
+    String report = printed();
+    assertThat(report).contains(clocks);
+    String worst =
+        report.lines().dropWhile(line -> !line.contains("share")).skip(1).findFirst().orElseThrow();
+    assertThat(worst)
+        .as(report)
+        .matches(" +2  .* 1\\.5\\d\\d +9\\d\\.\\d % .* of 100 +0\\.05\\d s before backward in .*9");
+  }
+
+  @Test
+  void clocksAreAlignedWithinTheStatedUncertainty() throws Exception {
+    SyntheticRun run = run();
+    run.offset = 123_456_789;
+    run.write(folder);
+    Dumps dumps = Dumps.open(folder);
+    Clocks clocks = new Clocks(dumps);
+    assertThat(clocks.uncertainty()).isBetween(1L, 100_000L);
+    assertThat(clocks.unknown()).isEmpty();
+    for (int rank = 0; rank < RANKS; rank++) {
+      long local = dumps.all().get(rank).nanos();
+      long error = Math.abs(clocks.time(rank, local) - dumps.all().get(0).nanos());
+      assertThat(error).isLessThanOrEqualTo(clocks.uncertainty());
+    }
+  }
+
+  @Test
+  void slicesOfATimelineBeginAndEnd() throws Exception {
+    run().write(folder);
+    Path file = folder.resolve("timeline");
+    TraceReport.of(folder).writePerfetto(file);
+    Map<Long, Integer> open = new HashMap<>();
+    Map<Long, Integer> flows = new HashMap<>();
+    int slices = 0;
+    for (ProtoFields packet : ProtoFields.of(Files.readAllBytes(file)).messages(1)) {
+      for (ProtoFields event : packet.messages(11)) {
+        assertThat(packet.number(8)).isPositive();
+        int change = event.number(9) == 1 ? 1 : event.number(9) == 2 ? -1 : 0;
+        assertThat(open.merge(event.number(11), change, Integer::sum)).isNotNegative();
+        slices += Math.max(0, change);
+        event.fixed(47).forEach(flow -> flows.merge(flow, 1, Integer::sum));
+      }
+    }
+    assertThat(slices).isEqualTo(RANKS * STEPS * 7);
+    assertThat(open.values()).allMatch(count -> count == 0);
+    assertThat(flows).hasSize(2 * STEPS);
+    assertThat(flows.values()).allMatch(count -> count == RANKS);
+  }
+
+  @Test
+  void aDumpThatIsCutOffOrDamagedIsNamed() throws Exception {
+    run().write(folder);
+    byte[] whole = Files.readAllBytes(first());
+    Random random = new Random(5);
+    for (int round = 0; round < 200; round++) {
+      byte[] other = Arrays.copyOf(whole, random.nextInt(whole.length));
+      if (round % 2 == 1) {
+        other = whole.clone();
+        int at = random.nextInt(whole.length);
+        other[at] = (byte) (other[at] ^ (1 << random.nextInt(8)));
+      }
+      refused(other, first().toString());
+    }
+    refused(new byte[0], "is no dump of a trace; remove it from the folder");
+    refused("a text".getBytes(StandardCharsets.UTF_8), "is no dump of a trace");
+    refused(Arrays.copyOf(whole, whole.length - 1), "is cut off");
+    refused(Arrays.copyOf(whole, whole.length + 8), "is cut off or has more");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "\"version\":1 | \"version\":7 | the version of a dump must be 1, got 7",
+        "\"names\":[ | \"named\":[ | lacks the field names",
+        "\"rank\":0 | \"rank\":9 | that it does not list",
+        "\"threads\":[{ | \"threads\":[], \"more\":[{ | that it does not list",
+        "[\"backward\",\"all-reduce\"] | [] | that it does not list"
+      })
+  void aHeaderOfAnotherProgramIsRefused(String from, String to, String fault) throws Exception {
+    run().write(folder);
+    byte[] whole = Files.readAllBytes(first());
+    ByteBuffer in = ByteBuffer.wrap(whole).order(ByteOrder.LITTLE_ENDIAN);
+    int length = in.getInt(8);
+    String header = new String(whole, 12, length, StandardCharsets.UTF_8);
+    assertThat(header).contains(from);
+    byte[] changed = header.replace(from, to).getBytes(StandardCharsets.UTF_8);
+    ByteBuffer out =
+        ByteBuffer.allocate(whole.length - length + changed.length)
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .put(whole, 0, 8)
+            .putInt(changed.length)
+            .put(changed)
+            .put(whole, 12 + length, whole.length - 12 - length - 8);
+    CRC32C sum = new CRC32C();
+    sum.update(out.array(), 0, out.position());
+    refused(out.putLong(sum.getValue()).array(), fault);
+  }
+
+  private void refused(byte[] content, String message) throws IOException {
+    Files.write(first(), content);
+    assertThatThrownBy(() -> TraceReport.of(folder))
+        .isInstanceOf(DumpException.class)
+        .hasMessageContaining(first().toString())
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  void dumpsOfTwoRunsAreRefused() throws Exception {
+    run().write(folder);
+    Path copy = Files.copy(first(), folder.resolve("copy.tftrace"));
+    assertThatThrownBy(() -> TraceReport.of(folder))
+        .isInstanceOf(DumpException.class)
+        .hasMessageContaining("is of rank 0, as ")
+        .hasMessageContaining("remove the copy");
+    Files.delete(copy);
+    SyntheticRun other = new SyntheticRun(1, STEPS, 0);
+    other.key = "torchfeed/cd34/";
+    other.write(Files.createDirectory(folder.resolve("other")));
+    Files.copy(folder.resolve("other/trace-host0-100.tftrace"), copy);
+    assertThatThrownBy(() -> TraceReport.of(folder))
+        .isInstanceOf(DumpException.class)
+        .hasMessageContaining("is of another run than")
+        .hasMessageContaining("use a folder for each run");
+  }
+}
