@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Analyses dumps by PyTorch's torchfrtrace: python_flight_recorder.py FOLDER.
 
-Its versions before 2.13 know no gloo, and get the names of nccl. Used by TraceCommandTest.
+Its versions before 2.13 know neither gloo nor barriers: they get the names of nccl, and all-reduces.
+Used by TraceCommandTest.
 """
 
 import pathlib
@@ -16,7 +17,8 @@ if tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 13):
     for file in pathlib.Path(folder).iterdir():
         dump = pickle.loads(file.read_bytes())
         for entry in dump["entries"]:
-            entry["profiling_name"] = entry["profiling_name"].replace("gloo:", "nccl:")
+            name = entry["profiling_name"].replace("gloo:", "nccl:")
+            entry["profiling_name"] = name.replace("barrier", "all_reduce")
         file.write_bytes(pickle.dumps(dump))
 module = "torch.distributed.flight_recorder.fr_trace"
 sys.exit(subprocess.run([sys.executable, "-m", module, folder, "-p", "rank_"]).returncode)
