@@ -201,6 +201,10 @@ final class Verdict {
       }
       each.begun.keySet().forEach(step -> completed.put(step, each));
     }
+    requireEachStep();
+  }
+
+  private void requireEachStep() {
     long expected = 0;
     for (Map.Entry<Long, Generation> each : completed.entrySet()) {
       if (each.getKey() != expected) {
