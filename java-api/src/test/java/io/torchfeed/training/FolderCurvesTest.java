@@ -11,6 +11,7 @@ import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.summary.SummaryWriter;
+import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,11 +20,13 @@ import java.nio.file.Path;
 import java.util.List;
 import org.bytedeco.javacpp.PointerScope;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests the curves of {@link LoopMonitor#curves(Path, long)}, whose writer is the monitor's own.
  */
+@ExtendWith(LeakCheck.class)
 class FolderCurvesTest {
   private static final long NEVER = -1;
 
