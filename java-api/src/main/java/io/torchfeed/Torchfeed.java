@@ -26,9 +26,14 @@ public final class Torchfeed {
       without arguments: checks that the library works on this machine
       %s: lists the generations of an elastic job
       %s: writes or checks image records
+      %s: writes a page about a run
       %s: merges the traces of all ranks
       launch --help: lists the options for starting ranks"""
-          .formatted(GenerationsCommand.USAGE, ImageCommand.USAGE, TraceCommand.USAGE);
+          .formatted(
+              GenerationsCommand.USAGE,
+              ImageCommand.USAGE,
+              ReportCommand.USAGE,
+              TraceCommand.USAGE);
 
   private Torchfeed() {}
 
@@ -77,6 +82,7 @@ public final class Torchfeed {
    * @param args empty for the self-check; {@code images pack FOLDER FILE}, which writes the images
    *     in the folders of the classes as {@link io.torchfeed.data.source.ImageRecords}; {@code
    *     images verify FILE}; {@code generations FOLDER}, which lists generations of an elastic job;
+   *     {@code report FOLDER}, which writes a page about the run that has left its files there;
    *     {@code trace FOLDER}, which merges the dumps of {@link io.torchfeed.trace.Trace}; or {@code
    *     launch OPTIONS MAIN ARGUMENTS}, which starts ranks by {@link
    *     io.torchfeed.distributed.launch.Launcher}; {@code --help} lists the commands, and behind
@@ -98,12 +104,14 @@ public final class Torchfeed {
           case "images" -> ImageCommand.run(rest, System.out, System.err);
           case "trace" -> TraceCommand.run(rest, System.out, System.err);
           case "launch" -> LaunchCommand.run(rest, System.out, System.err);
+          case "report" -> ReportCommand.run(rest, System.out, System.err);
           default -> {
             System.err.printf(
-                "error: the commands are %s, %s, %s and launch --help, and the self-check has no"
+                "error: the commands are %s, %s, %s, %s and launch --help, and the self-check has no"
                     + " arguments; got %s%n",
                 GenerationsCommand.USAGE,
                 ImageCommand.USAGE.replace(" | ", ", "),
+                ReportCommand.USAGE,
                 TraceCommand.USAGE,
                 String.join(" ", args));
             yield WRONG_USAGE;

@@ -20,6 +20,7 @@ final class Arrows {
           "distributed.averaging",
           "distributed.rendezvous",
           "internal",
+          "report",
           "sampler.cursor",
           "spark.checkpoint",
           "spark.executor",
@@ -72,11 +73,12 @@ final class Arrows {
             distributed.rendezvous internal sampler trace.ring
           distributed.launch: distributed.membership internal
           distributed.membership: internal
-          training: checkpoint data data.loader distributed distributed.training internal \
+          training: bindings checkpoint data data.loader distributed distributed.training internal \
             sampler summary trace trace.ring training.steps
           training.steps: data data.loader distributed distributed.training sampler
           elastic: checkpoint data data.loader distributed distributed.membership \
             distributed.training internal sampler training training.steps
+          report: distributed.membership elastic internal
           amp: bindings checkpoint internal memory
           spark: checkpoint compiled data data.loader distributed distributed.training image \
             internal memory sampler training
@@ -90,7 +92,7 @@ final class Arrows {
             sampler.order spark spark.job spark.link spark.rows training
           spark.rows: data data.source image internal memory spark
           io.torchfeed: bindings data data.loader data.source distributed.launch \
-            distributed.membership elastic internal sampler sampler.torch trace.analysis
+            distributed.membership elastic internal report sampler sampler.torch trace.analysis
           """);
 
   private Arrows() {}

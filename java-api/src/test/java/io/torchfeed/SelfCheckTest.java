@@ -127,8 +127,8 @@ class SelfCheckTest {
     assertThat(result.output().lines())
         .containsExactly(
             "error: the commands are generations FOLDER, images pack FOLDER FILE, images verify FILE,"
-                + " trace FOLDER [--perfetto FILE] [--flight-recorder FOLDER] and launch --help,"
-                + " and the self-check has no arguments; got --verbose");
+                + " report FOLDER [FILE], trace FOLDER [--perfetto FILE] [--flight-recorder FOLDER] and"
+                + " launch --help, and the self-check has no arguments; got --verbose");
   }
 
   @ParameterizedTest
@@ -141,6 +141,7 @@ class SelfCheckTest {
             "without arguments: checks that the library works on this machine",
             "generations FOLDER: lists the generations of an elastic job",
             "images pack FOLDER FILE | images verify FILE: writes or checks image records",
+            "report FOLDER [FILE]: writes a page about a run",
             "trace FOLDER [--perfetto FILE] [--flight-recorder FOLDER]: merges the traces of all"
                 + " ranks",
             "launch --help: lists the options for starting ranks");

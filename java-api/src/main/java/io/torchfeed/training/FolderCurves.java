@@ -21,6 +21,8 @@ final class FolderCurves implements LoopMonitor {
   private final RateMeter meter = new RateMeter();
   private @Nullable SummaryWriter writer;
   private @Nullable LoopCurves curves;
+  private @Nullable Step own;
+  private String loader = "";
   private long first = NONE;
   private long last = NONE;
 
@@ -34,6 +36,9 @@ final class FolderCurves implements LoopMonitor {
     LoopCurves open = at(figures.step(), figures.step().number() + 1);
     if (open != null) {
       open.stepDone(figures);
+      if (last % everySteps == 0) {
+        loader = figures.loaderStats().toString();
+      }
     }
   }
 
@@ -58,15 +63,20 @@ final class FolderCurves implements LoopMonitor {
     return curves;
   }
 
+  private Path folderOf(Step step) {
+    return step.rank() == 0 ? folder : folder.resolve("rank-" + step.rank());
+  }
+
   private void open(Step step) {
-    Path own = step.rank() == 0 ? folder : folder.resolve("rank-" + step.rank());
     try {
-      SummaryWriter opened = SummaryWriter.resume(own, first);
+      SummaryWriter opened = SummaryWriter.resume(folderOf(step), first);
       writer = opened;
+      own = step;
       curves = new LoopCurves(opened, everySteps, meter);
       if (step.rank() == 0) {
         opened.scalar("train/ranks", step.worldSize(), first);
       }
+      RunNote.begin(folderOf(step), step, first - 1);
     } catch (FolderInUseException e) {
       LOGGER.log(Level.WARNING, "points of curves are left out, since {0}", e.getMessage());
     } catch (IOException e) {
@@ -77,12 +87,20 @@ final class FolderCurves implements LoopMonitor {
   @Override
   public void leave() {
     SummaryWriter closed = writer;
+    Step step = own;
+    long completed = last;
     writer = null;
     curves = null;
+    own = null;
     first = NONE;
     last = NONE;
-    if (closed != null) {
-      closed.close();
+    if (closed == null || step == null) {
+      return;
+    }
+    try (closed) {
+      RunNote.end(folderOf(step), step, completed, loader);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write the curves of the run", e);
     }
   }
 }

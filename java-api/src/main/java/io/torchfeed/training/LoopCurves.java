@@ -2,6 +2,7 @@
 package io.torchfeed.training;
 
 import io.torchfeed.checkpoint.Checkpoint.Metric;
+import io.torchfeed.distributed.training.ReductionStats;
 import io.torchfeed.summary.SummaryWriter;
 
 /** The curves of a run, from the figures of its steps. */
@@ -9,6 +10,8 @@ final class LoopCurves implements LoopMonitor {
   private final SummaryWriter writer;
   private final long everySteps;
   private final RateMeter meter;
+  private long reductions;
+  private long reducing;
 
   LoopCurves(SummaryWriter writer, long everySteps) {
     this(writer, everySteps, new RateMeter());
@@ -42,9 +45,21 @@ final class LoopCurves implements LoopMonitor {
     RateMeter.Rates rates = meter.next(figures);
     writer.scalar("train/loss", figures.loss(), number);
     writer.scalar("train/samples per second", rates.samplesPerSecond(), number);
+    writer.scalar("train/seconds per step", rates.secondsPerStep(), number);
     writer.scalar("train/wait share", rates.waitShare(), number);
+    figures.reductionStats().ifPresent(stats -> reductions(stats, rates, number));
     figures.learningRate().ifPresent(rate -> writer.scalar("train/learning rate", rate, number));
     writer.flush(); // a run that is killed must have the points before its checkpoint
+  }
+
+  private void reductions(ReductionStats stats, RateMeter.Rates rates, long number) {
+    long before = stats.reductions() < reductions ? 0 : reducing; // of another model
+    double seconds = (stats.waited().toNanos() - before) / 1e9;
+    reductions = stats.reductions();
+    reducing = stats.waited().toNanos();
+    writer.scalar("train/reduction wait share", Math.min(1, seconds / rates.seconds()), number);
+    long bytes = stats.buckets().stream().mapToLong(ReductionStats.Bucket::sentBytes).sum();
+    writer.scalar("train/bytes per step", (double) bytes, number);
   }
 
   @Override

@@ -39,11 +39,11 @@ public interface LoopMonitor {
 
   /**
    * Returns a monitor that writes curves over completed steps: {@code train/loss}, {@code
-   * train/samples per second} of all ranks, the part of the time in which {@code train/wait share}
-   * no batch was ready, {@code train/learning rate} if the loop sets it, and {@code
-   * evaluation/loss} or {@code evaluation/score} if the loop evaluates. Each point is written at
-   * once. A run that continues after n steps takes {@code SummaryWriter.resume(folder, n + 1)}, or
-   * {@link #curves(Path, long)}.
+   * train/samples per second} of all ranks, {@code train/seconds per step}, the part of the time in
+   * which {@code train/wait share} no batch was ready, {@code train/learning rate} if the loop sets
+   * it, and {@code evaluation/loss} or {@code evaluation/score} if the loop evaluates. Each point
+   * is written at once. A run that continues after n steps takes {@code
+   * SummaryWriter.resume(folder, n + 1)}, or {@link #curves(Path, long)}.
    *
    * @param writer borrowed
    * @param everySteps the steps from one point of a curve to the next, at least 1
@@ -60,7 +60,8 @@ public interface LoopMonitor {
    * run has left in the folder, go. Each rank has a monitor with the same folder. Rank 0 writes
    * into it, and adds {@code train/ranks}, their number, whenever ranks change; the others write
    * into folders below, {@code rank-1} and so on. While a process that was this rank before still
-   * has the folder open, points are left out, with a warning.
+   * has the folder open, points are left out, with a warning. A {@code run.jsonl} beside the curves
+   * says which process was the rank. {@code Torchfeed report FOLDER} makes a page of them.
    *
    * @param folder of the run, created if need be
    * @param everySteps the steps from one point of a curve to the next, at least 1

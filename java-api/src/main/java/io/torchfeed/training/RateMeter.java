@@ -16,8 +16,9 @@ final class RateMeter {
    * @param samplesPerSecond of all ranks, if they have equally many as this one
    * @param waitShare the part of the time in which no batch was ready, in [0, 1]
    * @param secondsPerStep the time of a step
+   * @param seconds the time since then
    */
-  record Rates(double samplesPerSecond, double waitShare, double secondsPerStep) {}
+  record Rates(double samplesPerSecond, double waitShare, double secondsPerStep, double seconds) {}
 
   /** Returns the rates since the call before, or since the run began. */
   Rates next(StepFigures figures) {
@@ -29,7 +30,8 @@ final class RateMeter {
         new Rates(
             (figures.samples() - samples) * figures.step().worldSize() / seconds,
             Math.min(1, waitSeconds / seconds),
-            seconds / Math.max(1, number - steps));
+            seconds / Math.max(1, number - steps),
+            seconds);
     elapsed = now;
     waited = figures.waited();
     samples = figures.samples();

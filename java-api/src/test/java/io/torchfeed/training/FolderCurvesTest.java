@@ -92,7 +92,7 @@ class FolderCurvesTest {
     List<String> expected = rows(whole, SAME);
     assertThat(expected).hasSize(12).contains("5,\"evaluation/score\",5.0");
     assertThat(rows(whole, "train/ranks")).containsExactly("1,\"train/ranks\",1.0");
-    assertThat(rows(whole, "train/.*")).hasSize(1 + 3 * 10);
+    assertThat(rows(whole, "train/.*")).hasSize(1 + 4 * 10);
 
     Path parts = folder.resolve("parts");
     for (long stop : new long[] {2, 5, 8, NEVER}) {

@@ -168,9 +168,9 @@ class LoopMonitorTest {
           net,
           losses);
       List<String> rows = Files.readAllLines(folder.resolve("scalars.csv"));
-      assertThat(rows).hasSize(1 + 3 * 3);
+      assertThat(rows).hasSize(1 + 4 * 3);
       assertThat(rows.get(1)).startsWith("10,\"train/loss\"," + losses.get(9) + ",");
-      assertThat(rows.get(7)).startsWith("30,\"train/loss\"," + losses.get(29) + ",");
+      assertThat(rows.get(9)).startsWith("30,\"train/loss\"," + losses.get(29) + ",");
       assertThatIllegalArgumentException().isThrownBy(() -> LoopMonitor.curves(writer, 0));
     }
   }
