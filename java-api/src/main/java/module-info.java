@@ -36,6 +36,7 @@ module io.torchfeed {
   exports io.torchfeed.sampler.torch;
   exports io.torchfeed.storage;
   exports io.torchfeed.summary;
+  exports io.torchfeed.table;
   exports io.torchfeed.text;
   exports io.torchfeed.trace;
   exports io.torchfeed.training;

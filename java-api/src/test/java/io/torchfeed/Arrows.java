@@ -20,6 +20,7 @@ final class Arrows {
           "distributed.averaging",
           "distributed.rendezvous",
           "internal",
+          "internal.sums",
           "report",
           "sampler.cursor",
           "spark.checkpoint",
@@ -40,6 +41,7 @@ final class Arrows {
           """
           bindings:
           internal:
+          internal.sums:
           storage: internal
           summary: internal
           sampler: internal sampler.cursor
@@ -53,7 +55,7 @@ final class Arrows {
           trace: trace.ring
           trace.ring: internal
           trace.analysis: internal trace.ring
-          metric: checkpoint data.loader distributed internal sampler
+          metric: checkpoint data.loader distributed internal internal.sums sampler
           image: bindings internal memory
           text: internal storage
           graph: internal text
@@ -62,7 +64,8 @@ final class Arrows {
             sampler sampler.order sampler.torch
           data.engine: bindings data data.task internal memory trace.ring
           data.pass: data data.engine data.task internal sampler trace.ring
-          data.source: bindings data data.task graph image internal memory sampler text
+          data.source: bindings data data.task graph image internal memory sampler table text
+          table: checkpoint data internal internal.sums memory
           data.task: bindings data image internal memory trace.ring
           checkpoint: bindings internal memory sampler
           compiled: bindings internal

@@ -26,7 +26,8 @@ class GuideImportsTest {
     String blocks =
         JAVA_BLOCK.matcher(guide).results().map(block -> block.group(1)).collect(joining());
     List<String> imports = new ArrayList<>();
-    for (String program : List.of("GuideTest", "GuideCompiledTest", "GuideTrain", "GuideMixed")) {
+    for (String program :
+        List.of("GuideTest", "GuideCompiledTest", "GuideTableTest", "GuideTrain", "GuideMixed")) {
       Path file = Path.of("src", "test", "java", "io", "torchfeed", program + ".java");
       IMPORT
           .matcher(Files.readString(file))

@@ -16,14 +16,11 @@ import io.torchfeed.data.WorkerHooks;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
-import io.torchfeed.data.source.CsvFile;
-import io.torchfeed.data.source.CsvFile.CsvColumn;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.Sampler;
-import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.sampler.order.StridedSampler;
 import io.torchfeed.sampler.order.WeightedSampler;
 import io.torchfeed.sampler.python.PythonDistributedSampler;
@@ -51,7 +48,6 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The Java code of FROM_PYTORCH.md, run on tiny data. The guide repeats the code between {@code
@@ -80,7 +76,12 @@ class GuideTest {
   void everyBlockOfTheGuideIsRunHere() throws IOException {
     Map<String, String> run = new LinkedHashMap<>();
     for (Class<?> type :
-        List.of(GuideTest.class, GuideCompiledTest.class, GuideTrain.class, GuideMixed.class)) {
+        List.of(
+            GuideTest.class,
+            GuideCompiledTest.class,
+            GuideTableTest.class,
+            GuideTrain.class,
+            GuideMixed.class)) {
       String source =
           Files.readString(
               Path.of("src", "test", "java", "io", "torchfeed", type.getSimpleName() + ".java"));
@@ -126,27 +127,6 @@ class GuideTest {
     assertThat(seen).hasSize(16);
     assertThat(seen.subList(0, 8)).doesNotHaveDuplicates();
     assertThat(seen.subList(0, 8)).isNotEqualTo(seen.subList(8, 16));
-  }
-
-  @Test
-  void aCsvFileIsRead(@TempDir Path folder) throws IOException {
-    Path file = folder.resolve("flowers.csv");
-    Files.writeString(file, "length,width,kind\n5.1,3.5,0\n6.2,2.9,1\n7.7,3.8,2\n");
-    // guide: csv
-    CsvColumn sizes = CsvColumn.of(DType.FLOAT32, "length", "width"); // [rows, 2]
-    CsvColumn kinds = CsvColumn.of(DType.INT64, "kind"); // [rows]
-    try (TensorDataset data = CsvFile.of(file).load(sizes, kinds);
-        DataLoader loader =
-            DataLoader.over(data)
-                .sampler(ShuffledSampler.of(data.size(), 42))
-                .batchSize(2)
-                .build()) {
-      for (Batch batch : loader.epoch(0)) {
-        train(batch.tensor("kind")); // the sizes are batch.tensor(0)
-      }
-    }
-    // guide: end
-    assertThat(seen).containsExactlyInAnyOrder(0L, 1L, 2L);
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.metric;
 
+import io.torchfeed.internal.sums.ExactSum;
 import java.math.BigInteger;
 import org.bytedeco.pytorch.Tensor;
 

@@ -3,6 +3,7 @@ package io.torchfeed.metric;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.sums.ExactSum;
 import java.util.Arrays;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -56,7 +57,7 @@ final class Totals {
       out.put(count);
     }
     for (ExactSum sum : sums) {
-      sum.write(out);
+      sum.write(out::put);
     }
     if (scores != null) {
       scores.write(out);
@@ -75,7 +76,7 @@ final class Totals {
       counts[i] = in.count();
     }
     for (ExactSum sum : sums) {
-      sum.read(in);
+      sum.read(in::count, in::next, in::malformed);
     }
     if (scores != null) {
       scores.read(in);

@@ -4,6 +4,7 @@ package io.torchfeed.metric;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.torchfeed.internal.sums.ExactSum;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -72,7 +73,7 @@ class ExactSumTest {
     ExactSum sum = sumOf(-1e300, Double.MIN_VALUE, 3, Double.NaN);
     ExactSum read = new ExactSum();
     CountBytes.Reader in = new CountBytes.Reader(bytes(sum));
-    read.read(in);
+    read.read(in::count, in::next, in::malformed);
     in.end();
     assertThat(bytes(read)).isEqualTo(bytes(sum));
     assertThat(read.value()).isNaN();
@@ -84,7 +85,7 @@ class ExactSumTest {
     for (int length = 0; length < bytes.length; length++) {
       CountBytes.Reader in = new CountBytes.Reader(Arrays.copyOf(bytes, length));
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> new ExactSum().read(in))
+          .isThrownBy(() -> new ExactSum().read(in::count, in::next, in::malformed))
           .withMessageContaining("malformed");
     }
   }
@@ -131,7 +132,7 @@ class ExactSumTest {
 
   private static byte[] bytes(ExactSum sum) {
     CountBytes.Writer out = new CountBytes.Writer();
-    sum.write(out);
+    sum.write(out::put);
     return out.bytes();
   }
 }

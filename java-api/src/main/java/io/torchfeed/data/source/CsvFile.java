@@ -5,19 +5,29 @@ import static java.util.Objects.requireNonNull;
 
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
 import io.torchfeed.data.TensorDataset;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.table.TableColumns;
+import io.torchfeed.table.TableRows;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * A file of comma-separated values with names in the first line (RFC 4180: fields may be quoted),
  * in UTF-8.
  *
+ * <p>{@link #read} reads columns with missing values, categories or dates, for a {@link
+ * TableColumns}; {@link #load} reads numbers of any dtype, none of them missing. A file that is
+ * compressed by gzip is recognized by its first bytes.
+ *
  * <p>A file is loaded as a whole: numbers take less space than their text, and rows in memory can
- * be gathered in any order by the native engine. The file is read twice, first to count the rows;
- * only the tensors are held in memory. For files that do not fit, use {@link TextLines} with {@link
- * TextRows}.
+ * be gathered in any order by the native engine. For {@link #load} the file is read twice, first to
+ * count the rows; only the tensors are held in memory. For files that do not fit, use {@link
+ * TextLines} with {@link TextRows}.
  *
  * <p>Numbers are decimal and in ASCII, as Python's {@code float} and {@code int} read them: an
  * optional sign, digits and, in floating point, a decimal point and an exponent such as {@code
@@ -30,22 +40,24 @@ import java.util.List;
  * 4.4.0.
  */
 public final class CsvFile {
-  private final Path path;
-  private final char separator;
+  private final CsvOptions options;
 
-  private CsvFile(Path path, char separator) {
-    this.path = path;
-    this.separator = separator;
+  private CsvFile(CsvOptions options) {
+    this.options = options;
   }
 
   /**
-   * Returns a file whose fields are separated by commas.
+   * Returns a file whose fields are separated by commas, or several that are read one after the
+   * other. Each has names in its first line, in any order.
    *
    * @param path the file
+   * @param others more files
    * @return the file, not yet read
    */
-  public static CsvFile of(Path path) {
-    return new CsvFile(requireNonNull(path, "path"), ',');
+  public static CsvFile of(Path path, Path... others) {
+    List<Path> paths = new ArrayList<>(List.of(requireNonNull(path, "path")));
+    paths.addAll(Checks.copyOf("others", Arrays.asList(requireNonNull(others, "others"))));
+    return new CsvFile(CsvOptions.of(paths));
   }
 
   /**
@@ -55,7 +67,50 @@ public final class CsvFile {
    * @return the file, not yet read
    */
   public CsvFile separatedBy(char character) {
-    return new CsvFile(path, character);
+    return new CsvFile(options.withSeparator(character));
+  }
+
+  /**
+   * Returns the same file with lines that are comments, which are left out.
+   *
+   * @param character the first character of such a line, for example {@code #}
+   * @return the file, not yet read
+   */
+  public CsvFile withComments(char character) {
+    return new CsvFile(options.withComment(character));
+  }
+
+  /**
+   * Returns the same file with words that stand for a missing value, beside the empty field. They
+   * are for {@link #read}.
+   *
+   * @param words as they are in the file, for example {@code NA}; they replace earlier ones
+   * @return the file, not yet read
+   */
+  public CsvFile withMissingWords(String... words) {
+    return new CsvFile(
+        options.withMissing(Checks.copyOf("words", Arrays.asList(requireNonNull(words, "words")))));
+  }
+
+  /**
+   * Returns the same file with a comma in place of the decimal point of numbers that {@link #read}
+   * reads. A point in a number is an error.
+   *
+   * @return the file, not yet read
+   */
+  public CsvFile withDecimalComma() {
+    return new CsvFile(options.withComma());
+  }
+
+  /**
+   * Returns the same file without the rows that have too many or too few fields, or a field that
+   * does not fit its column; by default, the first of them is an error.
+   *
+   * @param report receives the problem of each, with its line, in their order
+   * @return the file, not yet read
+   */
+  public CsvFile withSkippedRows(Consumer<? super FieldException> report) {
+    return new CsvFile(options.withReport(requireNonNull(report, "report")));
   }
 
   /**
@@ -75,7 +130,24 @@ public final class CsvFile {
   public TensorDataset load(CsvColumn... columns) {
     requireNonNull(columns, "columns");
     requireFastCsv();
-    return new CsvTable(path, separator).load(columns);
+    return new CsvTable(options).load(columns);
+  }
+
+  /**
+   * Reads the columns of a table once: numbers, categories and dates, with missing values. White
+   * space around fields is ignored; an empty field is a missing value.
+   *
+   * @param columns the tensors to make, and from which columns; others are left out
+   * @return the rows
+   * @throws FieldException as {@link #load}, or if a missing value is refused
+   * @throws IllegalArgumentException as {@link #load}
+   * @throws java.io.UncheckedIOException if the file cannot be read
+   * @throws IllegalStateException if FastCSV is missing
+   */
+  public TableRows read(TableColumns columns) {
+    requireNonNull(columns, "columns");
+    requireFastCsv();
+    return new CsvTable(options).read(columns);
   }
 
   /** Fails for its absence before a class is loaded that needs it. */

@@ -3,166 +3,168 @@ package io.torchfeed.data.source;
 
 import static java.util.Objects.requireNonNull;
 
-import de.siegmar.fastcsv.reader.CommentStrategy;
 import de.siegmar.fastcsv.reader.CsvParseException;
-import de.siegmar.fastcsv.reader.CsvReader;
 import de.siegmar.fastcsv.reader.CsvRecord;
-import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.source.CsvFile.CsvColumn;
 import io.torchfeed.data.task.BatchLayout;
 import io.torchfeed.data.task.SlabSampleWriter;
 import io.torchfeed.internal.Failures;
-import io.torchfeed.internal.RegularFile;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
+import io.torchfeed.table.TableColumns;
+import io.torchfeed.table.TableRows;
+import io.torchfeed.table.TableValueException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
 
-/** Reads a file of comma-separated values by FastCSV, which only this class needs. */
+/** Reads files of comma-separated values by FastCSV. */
 final class CsvTable {
-  private final Path path;
-  private final char separator;
+  private final CsvOptions options;
 
-  CsvTable(Path path, char separator) {
-    this.path = path;
-    this.separator = separator;
+  CsvTable(CsvOptions options) {
+    this.options = options;
   }
 
-  /** Reads columns; see {@link CsvFile#load}. */
-  TensorDataset load(CsvColumn... columns) {
-    RegularFile.require(path);
-    List<RowSpec> rows = List.of(columns).stream().map(CsvColumn::row).toList();
-    try {
-      int[][] places = places(columns);
-      int count = count();
-      Slab.requireFits(rows, Math.max(1, count));
-      try (Slab slab = Slab.allocate(rows, Math.max(1, count))) {
-        fill(slab, count, places, columns);
-        return dataset(slab, count).withNames(names(rows));
+  /** Work on the records of a file. */
+  private interface Work {
+    void on(CsvRecords records) throws IOException;
+  }
+
+  private void forEachFile(Work work) {
+    for (Path path : options.paths()) {
+      try (CsvRecords records = CsvRecords.open(path, options)) {
+        work.on(records);
+      } catch (IOException e) {
+        throw unreadable(path, e);
+      } catch (UncheckedIOException e) { // thrown by FastCSV, which names the record
+        throw unreadable(path, requireNonNull(e.getCause(), "cause"));
+      } catch (CsvParseException e) {
+        throw new IllegalArgumentException(
+            "%s is not CSV: %s".formatted(path, Failures.reason(e)), e);
       }
-    } catch (IOException e) {
-      throw unreadable(e);
-    } catch (UncheckedIOException e) { // thrown by FastCSV, which names the record
-      throw unreadable(requireNonNull(e.getCause(), "cause"));
-    } catch (CsvParseException e) {
-      throw new IllegalArgumentException(
-          "%s is not CSV: %s".formatted(path, Failures.reason(e)), e);
     }
   }
 
-  private UncheckedIOException unreadable(IOException e) {
+  private static UncheckedIOException unreadable(Path path, IOException e) {
     return new UncheckedIOException("cannot read %s: %s".formatted(path, Failures.reason(e)), e);
   }
 
-  private CsvReader<CsvRecord> open() throws IOException {
-    return CsvReader.builder()
-        .fieldSeparator(separator)
-        .commentStrategy(CommentStrategy.NONE)
-        .skipEmptyLines(true)
-        .missingFieldStrategy(FieldMismatchStrategy.IGNORE) // reported below with their line
-        .extraFieldStrategy(FieldMismatchStrategy.IGNORE)
-        .allowUnclosedQuote(false)
-        .detectBomHeader(true)
-        .ofCsvRecord(path);
+  /** Reads the columns of a table; see {@link CsvFile#read}. */
+  TableRows read(TableColumns columns) {
+    List<String> names = columns.names();
+    RowPlaces lines = new RowPlaces(options.paths());
+    TableRows.Collector rows = TableRows.collector(columns, options::number, lines::of);
+    forEachFile(
+        records -> {
+          lines.nextFile(rows.size());
+          int[] places = records.places(names);
+          @Nullable Object[] values = new @Nullable Object[places.length];
+          while (records.hasNext()) {
+            CsvRecord record = records.next();
+            try {
+              records.requireFields(record);
+              for (int i = 0; i < places.length; i++) {
+                values[i] = options.value(record.getField(places[i]));
+              }
+              rows.add(values);
+              lines.add(record.getStartingLineNumber());
+            } catch (FieldException e) {
+              options.refuse(e);
+            } catch (TableValueException e) {
+              options.refuse(
+                  records.wrong(
+                      record,
+                      "column " + e.column(),
+                      record.getField(places[names.indexOf(e.column())]),
+                      e.problem()));
+            }
+          }
+        });
+    return rows.rows();
+  }
+
+  /** Reads columns of numbers; see {@link CsvFile#load}. */
+  TensorDataset load(CsvColumn... columns) {
+    List<RowSpec> rows = List.of(columns).stream().map(CsvColumn::row).toList();
+    long[] counts = new long[1];
+    forEachFile(
+        records -> {
+          places(records, columns);
+          while (records.hasNext()) {
+            counts[0] += Math.min(1, records.next().getFieldCount());
+          }
+        });
+    int count = Math.toIntExact(counts[0]);
+    Slab.requireFits(rows, Math.max(1, count));
+    try (Slab slab = Slab.allocate(rows, Math.max(1, count))) {
+      return dataset(slab, fill(slab, count, columns)).withNames(names(rows));
+    }
   }
 
   /** Returns, for each column, the fields of a record that it takes. */
-  private int[][] places(CsvColumn... columns) throws IOException {
-    List<String> header = new ArrayList<>();
-    try (CsvReader<CsvRecord> records = open()) {
-      for (CsvRecord first : records) {
-        first.getFields().forEach(name -> header.add(name.strip()));
-        break;
-      }
-    }
-    Map<String, Integer> byName = new HashMap<>();
-    for (int i = 0; i < header.size(); i++) {
-      byName.merge(header.get(i), i, (a, b) -> -1);
-    }
-    int[][] places = new int[columns.length][];
-    for (int i = 0; i < places.length; i++) {
-      places[i] =
-          columns[i].names().stream()
-              .mapToInt(name -> place(byName.getOrDefault(name, -1), name, header))
-              .toArray();
+  private static List<int[]> places(CsvRecords records, CsvColumn... columns) {
+    List<int[]> places = new ArrayList<>();
+    for (CsvColumn column : columns) {
+      places.add(records.places(column.names()));
     }
     return places;
   }
 
-  private int place(int place, String name, List<String> header) {
-    if (place < 0) {
-      throw new IllegalArgumentException(
-          "%s must have exactly one column \"%s\", got %s"
-              .formatted(path, name, FieldFormat.quote(header.toString())));
-    }
-    return place;
-  }
-
-  private int count() throws IOException {
-    int count = -1; // the header
-    try (CsvReader<CsvRecord> records = open()) {
-      for (CsvRecord each : records) {
-        count = Math.addExact(count, Math.min(1, each.getFieldCount()));
-      }
-    }
-    return Math.max(0, count);
-  }
-
-  private void fill(Slab slab, int count, int[][] places, CsvColumn... columns) throws IOException {
+  private int fill(Slab slab, int count, CsvColumn... columns) {
     SlabSampleWriter writer = new SlabSampleWriter(BatchLayout.of(slab.columns(), List.of(), null));
-    int row = -1;
-    int fields = 0;
-    try (CsvReader<CsvRecord> records = open()) {
-      for (CsvRecord record : records) {
-        if (row < 0) {
-          fields = record.getFieldCount();
-        } else if (row == count) {
-          throw new IOException("it grew while it was read");
-        } else {
-          if (record.getFieldCount() != fields) {
-            throw wrong(
-                record,
-                "record",
-                String.join(String.valueOf(separator), record.getFields()),
-                "must have %d fields".formatted(fields));
+    int[] rows = new int[2]; // filled, left out
+    forEachFile(
+        records -> {
+          List<int[]> places = places(records, columns);
+          while (records.hasNext()) {
+            CsvRecord record = records.next();
+            if (rows[0] + rows[1] == count) {
+              throw new IOException("it grew while it was read");
+            }
+            try {
+              records.requireFields(record);
+              writer.begin(slab, rows[0], 0, 0, rows[0]);
+              for (int column = 0; column < columns.length; column++) {
+                put(records, record, places.get(column), column, columns[column], writer);
+              }
+              writer.end();
+              rows[0]++;
+            } catch (FieldException e) {
+              options.refuse(e);
+              rows[1]++;
+            }
           }
-          writer.begin(slab, row, 0, 0, row);
-          for (int column = 0; column < places.length; column++) {
-            put(record, places[column], column, columns[column], writer);
-          }
-          writer.end();
-        }
-        row++;
-      }
+        });
+    if (rows[0] + rows[1] != count) {
+      Path last = options.paths().get(options.paths().size() - 1);
+      throw unreadable(last, new IOException("it shrank while it was read"));
     }
-    if (Math.max(0, row) != count) {
-      throw new IOException("it shrank while it was read");
-    }
+    return rows[0];
   }
 
-  private void put(
-      CsvRecord record, int[] places, int column, CsvColumn rule, SampleWriter writer) {
+  private static void put(
+      CsvRecords records,
+      CsvRecord record,
+      int[] places,
+      int column,
+      CsvColumn rule,
+      SampleWriter writer) {
     for (int i = 0; i < places.length; i++) {
       String field = record.getField(places[i]);
       try {
         FieldFormat.put(writer, column, rule.dtype(), field);
       } catch (NumberFormatException e) {
-        throw wrong(record, "column " + rule.names().get(i), field, FieldFormat.rule(rule.dtype()));
+        throw records.wrong(
+            record, "column " + rule.names().get(i), field, FieldFormat.rule(rule.dtype()));
       }
     }
-  }
-
-  private FieldException wrong(CsvRecord record, String column, String text, String problem) {
-    return new FieldException(
-        path, "line " + record.getStartingLineNumber(), column, FieldFormat.quote(text), problem);
   }
 
   /** Returns the names of columns; none for those that are loaded twice. */

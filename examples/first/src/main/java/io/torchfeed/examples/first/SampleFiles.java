@@ -7,6 +7,7 @@ import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import javax.imageio.ImageIO;
@@ -16,6 +17,7 @@ final class SampleFiles {
   private static final int SIZE = 48;
   private static final int STRIPE = 6;
   private static final int IMAGES = 40;
+  private static final int PEOPLE = 400;
 
   private SampleFiles() {}
 
@@ -58,6 +60,25 @@ final class SampleFiles {
             "a fox runs",
             "over the hill runs the quick dog",
             "sleeps a lazy fox"));
+  }
+
+  /** Returns the file of the second argument, or a new CSV file of people of two classes. */
+  static Path table(String... args) throws IOException {
+    if (args.length > 1) {
+      return Path.of(args[1]);
+    }
+    Path file = folder().resolve("people.csv");
+    file.toFile().deleteOnExit();
+    Random random = new Random(1);
+    List<String> lines = new ArrayList<>(List.of("age,income,colour,class"));
+    for (int i = 0; i < PEOPLE; i++) {
+      boolean buys = random.nextInt(4) == 0;
+      String age = random.nextInt(9) == 0 ? "NA" : "" + (20 + random.nextInt(buys ? 30 : 60));
+      String income = random.nextInt(9) == 0 ? "" : "" + random.nextInt(buys ? 90_000 : 50_000);
+      String colour = List.of("red", "blue", "").get(random.nextInt(buys ? 2 : 3));
+      lines.add(String.join(",", age, income, colour, buys ? "buyer" : "visitor"));
+    }
+    return Files.write(file, lines);
   }
 
   /** Returns a new empty folder. */

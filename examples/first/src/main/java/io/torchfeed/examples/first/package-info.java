@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Seven programs to read first, each of at most 60 lines. */
+/** Eight programs to read first, each of at most 60 lines. */
 @NullMarked
 package io.torchfeed.examples.first;
 

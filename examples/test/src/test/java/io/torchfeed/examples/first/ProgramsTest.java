@@ -2,6 +2,7 @@
 package io.torchfeed.examples.first;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.torchfeed.testing.TestJvm;
@@ -43,7 +44,7 @@ class ProgramsTest {
         }
       }
     }
-    assertThat(lengths).hasSize(7);
+    assertThat(lengths).hasSize(8);
     assertThat(lengths)
         .allSatisfy((name, lines) -> assertThat(lines).as(name).isLessThanOrEqualTo(MAX_LINES));
   }
@@ -64,6 +65,17 @@ class ProgramsTest {
     assertThat(seen).hasSize(10).doesNotHaveDuplicates().isEqualTo(expected);
     String weights = "step-000010/model.safetensors";
     assertThat(stopped.resolve(weights)).hasSameBinaryContentAs(unbroken.resolve(weights));
+  }
+
+  @Test
+  void aTableIsTrainedOnUntilItIsNoLongerBetter() throws Exception {
+    String checkpoints = Files.createDirectory(folder.resolve("table")).toString();
+    List<String> lines = run(TrainOnTable.class, checkpoints);
+    assertThat(lines).filteredOn(line -> line.startsWith("EVALUATED")).hasSizeBetween(6, 50);
+    assertThat(run(TrainOnTable.class, checkpoints)).anyMatch(line -> line.startsWith("RESUMED"));
+    Path other = Files.writeString(folder.resolve("other.csv"), "age,income,class\n1,2,a\n");
+    assertThatThrownBy(() -> run(TrainOnTable.class, checkpoints, other.toString()))
+        .hasMessageContaining("must have exactly one column \"colour\"");
   }
 
   @Test

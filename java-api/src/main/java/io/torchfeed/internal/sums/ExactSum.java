@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.metric;
+package io.torchfeed.internal.sums;
 
+import java.io.Serializable;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.MathContext;
 import java.util.Arrays;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * A sum of doubles without rounding, so that it is the same in any order: a whole number of units
  * of 2<sup>-1074</sup>, the smallest double, in digits of 32 bits. Up to 2<sup>63</sup> of the
  * largest doubles fit. NaN and the infinities are counted apart, and decide the value as in a plain
- * sum.
+ * sum. Not thread-safe.
  */
-final class ExactSum {
+public final class ExactSum implements Serializable {
+  private static final long serialVersionUID = 1L;
+
   /** The exponent of a unit. */
-  static final int UNIT = -1074;
+  public static final int UNIT = -1074;
 
   private static final int BITS = 32;
   private static final long MASK = (1L << BITS) - 1;
@@ -29,7 +35,8 @@ final class ExactSum {
   private long positive;
   private long negative;
 
-  void add(double value) {
+  /** Adds a number. */
+  public void add(double value) {
     long bits = Double.doubleToRawLongBits(value);
     int exponent = (int) (bits >>> MANTISSA) & MAX_EXPONENT;
     if (exponent == MAX_EXPONENT) {
@@ -66,7 +73,7 @@ final class ExactSum {
   }
 
   /** Adds a product without rounding, unless its lower half is below 2<sup>-1074</sup>. */
-  void addProduct(double a, double b) {
+  public void addProduct(double a, double b) {
     double product = a * b;
     add(product);
     if (Double.isFinite(product)) {
@@ -74,7 +81,8 @@ final class ExactSum {
     }
   }
 
-  void add(ExactSum other) {
+  /** Adds another sum. */
+  public void add(ExactSum other) {
     other.carry();
     carry();
     for (int i = 0; i < DIGITS; i++) {
@@ -96,12 +104,12 @@ final class ExactSum {
   }
 
   /** Returns whether all values were finite. */
-  boolean isFinite() {
+  public boolean isFinite() {
     return nans + positive + negative == 0;
   }
 
   /** Returns the sum, rounded once; NaN or infinite as a plain sum would be. */
-  double value() {
+  public double value() {
     if (nans > 0 || (positive > 0 && negative > 0)) {
       return Double.NaN;
     }
@@ -112,7 +120,7 @@ final class ExactSum {
   }
 
   /** Returns the sum of the finite values in units. */
-  BigInteger units() {
+  public BigInteger units() {
     carry();
     BigInteger units = BigInteger.valueOf(digits[DIGITS - 1]);
     for (int i = DIGITS - 2; i >= 0; i--) {
@@ -122,7 +130,7 @@ final class ExactSum {
   }
 
   /** Returns a number times a power of 2 as the nearest double. */
-  static double rounded(BigInteger number, int exponent) {
+  public static double rounded(BigInteger number, int exponent) {
     int dropped = Math.max(0, number.bitLength() - Long.SIZE); // far below half of a last place
     BigInteger kept = number.shiftRight(dropped);
     if (dropped > 0 && number.abs().getLowestSetBit() < dropped) {
@@ -132,43 +140,53 @@ final class ExactSum {
   }
 
   /** Returns a quotient, rounded to 34 digits and then to the nearest double. */
-  static double quotient(BigInteger numerator, BigInteger denominator) {
+  public static double quotient(BigInteger numerator, BigInteger denominator) {
     return new BigDecimal(numerator)
         .divide(new BigDecimal(denominator), MathContext.DECIMAL128)
         .doubleValue();
   }
 
-  void write(CountBytes.Writer out) {
+  /** Writes all digits as numbers, for {@link #read}. */
+  public void write(LongConsumer out) {
     carry();
-    out.put(nans);
-    out.put(positive);
-    out.put(negative);
+    out.accept(nans);
+    out.accept(positive);
+    out.accept(negative);
     int first = 0;
     while (first < DIGITS && digits[first] == 0) {
       first++;
     }
-    out.put(first);
+    out.accept(first);
     for (int i = first; i < DIGITS; i++) {
-      out.put(digits[i]);
+      out.accept(digits[i]);
     }
   }
 
-  void read(CountBytes.Reader in) {
-    nans = in.count();
-    positive = in.count();
-    negative = in.count();
-    Arrays.fill(digits, 0);
-    long first = in.count();
+  /**
+   * Reads the numbers of {@link #write}.
+   *
+   * @param counts the next number, which must be at least 0
+   * @param digits the next number
+   * @param malformed thrown if the numbers are none of a sum
+   */
+  public void read(
+      LongSupplier counts, LongSupplier digits, Supplier<? extends RuntimeException> malformed) {
+    nans = counts.getAsLong();
+    positive = counts.getAsLong();
+    negative = counts.getAsLong();
+    Arrays.fill(this.digits, 0);
+    long first = counts.getAsLong();
     for (long i = Math.min(first, DIGITS); i < DIGITS; i++) {
-      digits[(int) i] = in.next();
-      if (i < DIGITS - 1 && digits[(int) i] >>> BITS != 0) {
-        throw in.malformed();
+      this.digits[(int) i] = digits.getAsLong();
+      if (i < DIGITS - 1 && this.digits[(int) i] >>> BITS != 0) {
+        throw malformed.get();
       }
     }
     pending = 0;
   }
 
-  void clear() {
+  /** Sets the sum to 0. */
+  public void clear() {
     Arrays.fill(digits, 0);
     pending = 0;
     nans = 0;

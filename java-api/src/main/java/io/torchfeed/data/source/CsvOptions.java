@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.data.source;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The form of CSV files.
+ *
+ * @param paths the files, at least one, as an unmodifiable list
+ * @param separator between fields
+ * @param comment the first character of a comment; null for none
+ * @param missing the words that stand for a missing value, beside the empty one
+ * @param hasComma whether numbers have a decimal comma
+ * @param report receives the rows that are left out; null if there are none
+ */
+record CsvOptions(
+    List<Path> paths,
+    char separator,
+    @Nullable Character comment,
+    Set<String> missing,
+    boolean hasComma,
+    @Nullable Consumer<? super FieldException> report) {
+  static CsvOptions of(List<Path> paths) {
+    return new CsvOptions(List.copyOf(paths), ',', null, Set.of(), false, null);
+  }
+
+  CsvOptions withSeparator(char character) {
+    return new CsvOptions(paths, character, comment, missing, hasComma, report);
+  }
+
+  CsvOptions withComment(char character) {
+    return new CsvOptions(paths, separator, character, missing, hasComma, report);
+  }
+
+  CsvOptions withMissing(List<String> words) {
+    return new CsvOptions(paths, separator, comment, Set.copyOf(words), hasComma, report);
+  }
+
+  CsvOptions withComma() {
+    return new CsvOptions(paths, separator, comment, missing, true, report);
+  }
+
+  CsvOptions withReport(Consumer<? super FieldException> receiver) {
+    return new CsvOptions(paths, separator, comment, missing, hasComma, receiver);
+  }
+
+  /** Leaves a row out, or fails. */
+  void refuse(FieldException wrong) {
+    if (report == null) {
+      throw wrong;
+    }
+    report.accept(wrong);
+  }
+
+  /** Returns a field without white space; null if it is missing. */
+  @Nullable String value(String field) {
+    String text = Decimals.stripped(field);
+    return text.isEmpty() || missing.contains(text) ? null : text;
+  }
+
+  /**
+   * Parses a number.
+   *
+   * @throws NumberFormatException if the text is something else
+   */
+  double number(String text) {
+    if (!hasComma) {
+      return Decimals.float64(text);
+    } else if (text.indexOf('.') >= 0) {
+      throw new NumberFormatException();
+    }
+    return Decimals.float64(text.replace(',', '.'));
+  }
+}
