@@ -140,6 +140,7 @@ final class SampleTable {
     addData();
     addGroups();
     SampleMetrics.addTo(all);
+    SampleColumns.addTo(all);
   }
 
   private void addValues() {

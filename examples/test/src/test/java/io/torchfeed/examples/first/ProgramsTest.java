@@ -72,7 +72,8 @@ class ProgramsTest {
     String checkpoints = Files.createDirectory(folder.resolve("table")).toString();
     List<String> lines = run(TrainOnTable.class, checkpoints);
     assertThat(lines).filteredOn(line -> line.startsWith("EVALUATED")).hasSizeBetween(6, 50);
-    assertThat(run(TrainOnTable.class, checkpoints)).anyMatch(line -> line.startsWith("RESUMED"));
+    assertThat(run(TrainOnTable.class, checkpoints))
+        .anyMatch(line -> line.startsWith("NOTHING_LEFT"));
     Path other = Files.writeString(folder.resolve("other.csv"), "age,income,class\n1,2,a\n");
     assertThatThrownBy(() -> run(TrainOnTable.class, checkpoints, other.toString()))
         .hasMessageContaining("must have exactly one column \"colour\"");
