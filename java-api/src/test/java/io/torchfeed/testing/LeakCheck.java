@@ -44,7 +44,9 @@ public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
     Before before = context.getStore(NAMESPACE).remove("before", Before.class);
     before.scope().close();
     await(() -> torchfeed.live_objects() <= before.objects());
-    assertThat(torchfeed.live_objects()).as("facade objects left").isEqualTo(before.objects());
+    assertThat(torchfeed.live_objects())
+        .as("facade objects left")
+        .isLessThanOrEqualTo(before.objects()); // less: others freed theirs meanwhile
     await(() -> Pointer.totalCount() <= before.pointers());
     assertThat(Pointer.totalCount()).as("pointers left").isLessThanOrEqualTo(before.pointers());
   }
