@@ -97,7 +97,6 @@ import io.torchfeed.training.LearningRate;
 import io.torchfeed.training.Plateau;
 import io.torchfeed.training.PlateauOptions;
 import io.torchfeed.training.Progress;
-import io.torchfeed.training.ProgressLine;
 import io.torchfeed.training.Ranks;
 import io.torchfeed.training.Schedule;
 import io.torchfeed.training.StateStore;
@@ -357,7 +356,6 @@ final class SampleTable {
         SummaryWriter.class, () -> SummaryWriter.open(Files.createTempDirectory(folder, "run")));
     all.put(EvaluationOptions.class, EvaluationOptions::ofLoss);
     all.put(TraceOptions.class, () -> TraceOptions.to(all.get(Path.class)));
-    all.put(ProgressLine.class, () -> ProgressLine.to(System.out));
     all.put(Plateau.class, () -> Plateau.ofLoss(PlateauOptions.defaults()));
     all.put(Progress.class, () -> Progress.over(all.get(DataLoader.class)));
     all.put(Generations.class, () -> Generations.open(Path.of("generations"), 1));
