@@ -95,8 +95,7 @@ TEST(ImageColumn, NamesAFileThatCannotBeReadAndItsPlace) {
       {1, "No such file or directory"},
       {2,
        "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are 23 20 "
-       "70 "
-       "72 6f 67 72 61"},
+       "70 72 6f 67 72 61; convert it to PNG, or leave it out"},
       {3, "it is not a regular file"}};
   for (const auto& [row, reason] : problems) {
     try {

@@ -27,6 +27,7 @@ namespace {
 using testing::Bytes;
 using testing::decoded;
 using testing::golden_image;
+using testing::kGetAgain;
 using testing::problem;
 
 constexpr std::size_t kPngHeader = 8;
@@ -63,27 +64,6 @@ void correct_checksums(Bytes& png) {
   }
 }
 
-TEST(ImageFaults, OtherFormatsAreNamedByTheirFirstBytes) {
-  EXPECT_EQ("the image is empty", problem_of({}));
-  const std::string start =
-      "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are ";
-  EXPECT_EQ(start + "66 74 79 70 61 76 69 66", problem_of(text("ftypavif")));
-  EXPECT_EQ(start + "ff d8", problem_of(text("\xff\xd8")));
-  EXPECT_EQ(start + "52 49 46 46 31 32 33 34", problem_of(text("RIFF1234WAVEfmt ")));
-  EXPECT_EQ("the GIF is cut off", problem_of(text("GIF89a")));
-}
-
-TEST(ImageFaults, FilesThatWereNotDownloadedAreNamedWithTheRemedy) {
-  EXPECT_EQ("it is a Git LFS pointer in the place of the file; get the file by git lfs pull",
-            problem_of(text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a")));
-  for (const char* page : {"<!DOCTYPE html>", "<!doctype html>", "<HTML lang=en>", "<html>"}) {
-    EXPECT_EQ(
-        "it is a web page in the place of the file, for example of a login or an error; download "
-        "the file itself",
-        problem_of(text(page)));
-  }
-}
-
 TEST(ImageFaults, NoPrefixOfAJpegIsDecoded) {
   for (const char* name :
        {"444_odd.jpg", "420_progressive.jpg", "restart_blocks.jpg", "ycck.jpg"}) {
@@ -93,7 +73,8 @@ TEST(ImageFaults, NoPrefixOfAJpegIsDecoded) {
       EXPECT_NE("", problem_of({whole.begin(), whole.begin() + static_cast<long>(length)}))
           << name << ' ' << length;
     }
-    EXPECT_EQ("Premature end of JPEG file", problem_of({whole.begin(), whole.end() - 2}));
+    EXPECT_EQ("Premature end of JPEG file" + kGetAgain,
+              problem_of({whole.begin(), whole.end() - 2}));
   }
 }
 
@@ -200,7 +181,8 @@ Bytes progressive_jpeg(int scans) {
 
 TEST(ImageFaults, AJpegHasAtMost100Scans) {
   EXPECT_EQ(Bytes(192, 128), decoded(progressive_jpeg(100)));
-  EXPECT_EQ("a JPEG must have at most 100 scans", problem_of(progressive_jpeg(101)));
+  EXPECT_EQ("a JPEG must have at most 100 scans; convert it to PNG, or leave it out",
+            problem_of(progressive_jpeg(101)));
 }
 
 TEST(ImageFaults, StepsThatAreNoPlanAreRefused) {
@@ -305,7 +287,7 @@ void expect_equal_to_libjpeg(const std::pair<Bytes, std::string>& part, Bytes jp
                              std::mt19937 random) {
   std::mt19937 same = random;
   auto expected = decode_part(jpeg, random);
-  if (expected.second == "Premature end of JPEG file" && part.second.empty()) {
+  if (expected.second == "Premature end of JPEG file" + kGetAgain && part.second.empty()) {
     jpeg.insert(jpeg.end(), 16, 0);
     append(jpeg, {0xff, 0xd9});
     expected = decode_part(jpeg, same);

@@ -26,6 +26,9 @@ using Bytes = std::vector<uint8_t>;
 inline const std::vector<double> kCropSteps = {0, 0, 1, 5, 10, 12, 0.08, 1, 0.75, 1.25, 6, 0.5};
 constexpr RandomKey kImageKey = {7, 3};
 
+/// The remedy for a damaged file.
+inline const std::string kGetAgain = "; get the file again, or leave it out";
+
 /// Reads a file of the folder of golden images.
 inline Bytes golden_image(const std::string& name) {
   std::ifstream file(golden_folder() / "images" / name, std::ios::binary);

@@ -164,9 +164,10 @@ TEST(ImageKinds, AGifThatEndsBeforeItsPixelsIsRefused) {
     return testing::problem([&] { testing::decoded(gif_of(codes)); });
   };
   EXPECT_EQ("", problem_of({4, 0, 1, 1, 0, 5}));
-  EXPECT_EQ("the GIF ends after 3 of 4 pixels", problem_of({4, 0, 1, 1, 5}));
-  EXPECT_EQ("the GIF ends after 2 of 4 pixels", problem_of({4, 0, 1, 5}));
-  EXPECT_EQ("the GIF ends after 0 of 4 pixels", problem_of({4, 5}));
+  const std::string rest = " of 4 pixels" + testing::kGetAgain;
+  EXPECT_EQ("the GIF ends after 3" + rest, problem_of({4, 0, 1, 1, 5}));
+  EXPECT_EQ("the GIF ends after 2" + rest, problem_of({4, 0, 1, 5}));
+  EXPECT_EQ("the GIF ends after 0" + rest, problem_of({4, 5}));
   EXPECT_EQ("", problem_of({4, 0, 1, 1, 0}));
 }
 

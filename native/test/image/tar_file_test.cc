@@ -120,19 +120,29 @@ void set_checksum(uint8_t* header) {
   std::snprintf(reinterpret_cast<char*>(header + 148), 8, "%06o", sum);
 }
 
-/// A tar file of small members.
-Bytes tar_of(const std::vector<std::pair<std::string, std::string>>& members) {
+void append_header(Bytes& tar, const std::string& name, std::size_t bytes, char type) {
+  Bytes header(512);
+  std::copy(name.begin(), name.end(), header.begin());
+  std::snprintf(reinterpret_cast<char*>(header.data() + 124), 12, "%011zo", bytes);
+  header[156] = static_cast<uint8_t>(type);
+  set_checksum(header.data());
+  tar.insert(tar.end(), header.begin(), header.end());
+}
+
+/// Members of a tar file, which the zeros at the end may follow.
+Bytes members_of(const std::vector<std::pair<std::string, std::string>>& members) {
   Bytes tar;
   for (const auto& [name, content] : members) {
-    Bytes header(512);
-    std::copy(name.begin(), name.end(), header.begin());
-    std::snprintf(reinterpret_cast<char*>(header.data() + 124), 12, "%011zo", content.size());
-    header[156] = '0';
-    set_checksum(header.data());
-    tar.insert(tar.end(), header.begin(), header.end());
+    append_header(tar, name, content.size(), '0');
     tar.insert(tar.end(), content.begin(), content.end());
     tar.resize((tar.size() + 511) / 512 * 512);
   }
+  return tar;
+}
+
+/// A tar file of small members.
+Bytes tar_of(const std::vector<std::pair<std::string, std::string>>& members) {
+  Bytes tar = members_of(members);
   tar.resize(tar.size() + 1024);
   return tar;
 }
@@ -230,6 +240,51 @@ TEST(TarFile, SparseMembersAreNamed) {
     ASSERT_EQ(1U, file.images()) << tar;
     EXPECT_EQ(5, file.row(0).label) << tar;
     EXPECT_EQ(1U, file.left_out().size()) << tar;
+  }
+}
+
+/// Two samples, and the members of a third in place of one of which there is a link. A program may
+/// write the size of the content that a link stands for, which does not follow.
+Bytes tar_with_link(const std::string& member, const std::string& link, char type) {
+  Bytes tar = members_of({{"1.jpg", "J"}, {"1.cls", "1"}, {member, "2"}});
+  append_header(tar, link, 4000, type);
+  const Bytes rest = tar_of({{"3.jpg", "J"}, {"3.cls", "3"}});
+  tar.insert(tar.end(), rest.begin(), rest.end());
+  return tar;
+}
+
+TEST(TarFile, LinksAreNamedWithTheRemedy) {
+  const RowFiles folder;
+  const auto expect = [&](const Bytes& tar, const std::string& fault) {
+    const std::string path = folder.write("a", tar);
+    EXPECT_EQ(fault, problem_of(path));
+    const TarFile file(path, /*skips=*/true);
+    ASSERT_EQ(2U, file.images());
+    EXPECT_EQ(1, file.row(0).label);
+    EXPECT_EQ(3, file.row(1).label);
+    EXPECT_EQ((std::vector<std::string>{path + ": " + fault}), file.left_out());
+  };
+  const std::string no_image = "sample 2 must have one image (jpg, jpeg, png, webp)";
+  const std::string no_label = "sample 2 must have one label (cls)";
+  const std::string hard = "; its jpg is a hard link: write the tar file with --hard-dereference";
+  expect(tar_with_link("2.cls", "2.jpg", '1'), no_image + hard);
+  expect(tar_with_link("2.cls", "2.PNG", '2'),
+         no_image + "; its png is a symbolic link: write the tar file with --dereference");
+  expect(tar_with_link("2.jpg", "2.cls", '2'),
+         no_label + "; its cls is a symbolic link: write the tar file with --dereference");
+  expect(tar_with_link("none", "2.jpg", '1'), no_image + hard);
+  expect(tar_with_link("2.cls", "2.txt", '2'), no_image);
+}
+
+/// As WebDataset does, which passes over links.
+TEST(TarFile, ALinkBesideAWholeSampleIsPassedOver) {
+  const RowFiles folder;
+  for (const char* link : {"1.png", "1.cls", "2.txt", "folder/none", "folder/.jpg"}) {
+    Bytes tar = members_of({{"1.jpg", "J"}});
+    append_header(tar, link, 0, '2');
+    const Bytes rest = tar_of({{"1.cls", "1"}, {"3.jpg", "J"}, {"3.cls", "3"}});
+    tar.insert(tar.end(), rest.begin(), rest.end());
+    EXPECT_EQ(2U, TarFile(folder.write("a", tar)).images()) << link;
   }
 }
 

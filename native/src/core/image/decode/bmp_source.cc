@@ -56,18 +56,18 @@ class BmpSource final : public WholeSource {
       colors_ = bytes_.little(4);
       bytes_.little(4);
     } else {
-      throw_unreadable("the header of a BMP must have 12, 40, 52, 56, 64, 108 or 124 bytes, got " +
-                       number(header));
+      throw_unsupported("the header of a BMP must have 12, 40, 52, 56, 64, 108 or 124 bytes, got " +
+                        number(header));
     }
     set_size(width, height, max_pixels);
     if (bits_ != 1 && bits_ != 4 && bits_ != 8 && bits_ != 16 && bits_ != 24 && bits_ != 32) {
-      throw_unreadable("a BMP must have 1, 4, 8, 16, 24 or 32 bits for each pixel, got " +
-                       number(bits_));
+      throw_unsupported("a BMP must have 1, 4, 8, 16, 24 or 32 bits for each pixel, got " +
+                        number(bits_));
     }
     const bool has_runs =
         (compression_ == kRuns8 && bits_ == 8) || (compression_ == kRuns4 && bits_ == 4);
     if (compression_ != kRaw && compression_ != kBitFields && !has_runs) {
-      throw_unreadable(
+      throw_unsupported(
           "a BMP must be raw, run-length encoded or of bit fields, got the compression " +
           number(compression_) + " with " + number(bits_) + " bits for each pixel");
     }
@@ -102,7 +102,7 @@ class BmpSource final : public WholeSource {
   }
 
   [[noreturn]] static void refuse_masks() {
-    throw_unreadable("the bit fields of a BMP must be bytes, or 5, 5 or 6, and 5 bits");
+    throw_unsupported("the bit fields of a BMP must be bytes, or 5, 5 or 6, and 5 bits");
   }
 
   void read_palette(uint32_t header) {
@@ -111,7 +111,7 @@ class BmpSource final : public WholeSource {
       colors_ = 1U << bits_;
     }
     if (colors_ > palette_.size()) {
-      throw_unreadable("a BMP must have at most 256 colors, got " + number(colors_));
+      throw_unsupported("a BMP must have at most 256 colors, got " + number(colors_));
     }
     if (pixels_at_ == 14 + header) {
       pixels_at_ += entry * colors_;
@@ -182,7 +182,7 @@ class BmpSource final : public WholeSource {
         indices.resize((indices.size() + across - 1) / across * across);
         x = 0;
       } else if (value == 1) {
-        throw_unreadable("the run-length encoded BMP ends before its last row");
+        throw_damaged("the run-length encoded BMP ends before its last row");
       } else if (value == 2) {
         const std::size_t right = bytes_.byte();
         const std::size_t up = bytes_.byte();

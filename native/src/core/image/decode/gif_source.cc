@@ -88,7 +88,7 @@ class GifSource final : public WholeSource {
     constexpr uint8_t kControl = 249;
     for (uint8_t byte = bytes_.byte(); byte != kFrame; byte = bytes_.byte()) {
       if (byte == kEnd) {
-        throw_unreadable("the GIF has no image");
+        throw_damaged("the GIF has no image");
       }
       if (byte != kExtension) {
         continue;
@@ -135,7 +135,7 @@ class GifSource final : public WholeSource {
   std::vector<uint8_t> decode_indices() {
     const unsigned least = bytes_.byte();
     if (least > kMostBits - 1) {
-      throw_unreadable("the codes of a GIF must have at most 12 bits");
+      throw_damaged("the codes of a GIF must have at most 12 bits");
     }
     const unsigned clear = 1U << least;
     const auto pixels = static_cast<std::size_t>(frame_.width * frame_.height);
@@ -152,7 +152,7 @@ class GifSource final : public WholeSource {
     while (indices.size() < pixels) {
       const auto code = codes.next(bits);
       if (!code) {
-        throw_unreadable("the GIF is cut off");
+        throw_damaged("the GIF is cut off");
       }
       if (*code == clear) {
         bits = least + 1;
@@ -161,11 +161,11 @@ class GifSource final : public WholeSource {
         continue;
       }
       if (*code == clear + 1) {
-        throw_unreadable("the GIF ends after " + std::to_string(indices.size()) + " of " +
-                         std::to_string(pixels) + " pixels");
+        throw_damaged("the GIF ends after " + std::to_string(indices.size()) + " of " +
+                      std::to_string(pixels) + " pixels");
       }
       if (*code > next || (previous == kNone && *code > clear)) {
-        throw_unreadable("the GIF is damaged");
+        throw_damaged("the GIF is damaged");
       }
       reversed.clear();
       unsigned at = *code == next ? previous : *code;

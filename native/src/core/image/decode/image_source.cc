@@ -37,6 +37,14 @@ std::string hexadecimal(std::span<const uint8_t> bytes) {
 
 void throw_unreadable(const std::string& reason) { throw Error(ErrorCode::kUnreadable, reason); }
 
+void throw_damaged(const std::string& reason) {
+  throw_unreadable(reason + "; get the file again, or leave it out");
+}
+
+void throw_unsupported(const std::string& reason) {
+  throw_unreadable(reason + "; convert it to PNG, or leave it out");
+}
+
 void refuse_placeholder(std::span<const uint8_t> first_bytes) {
   if (begins_with(first_bytes, 0, "version https://git-lfs.github.com/spec/")) {
     throw_unreadable(
@@ -90,10 +98,10 @@ std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded,
     return open_tiff(encoded, options);
   }
   if (encoded.empty()) {
-    throw_unreadable("the image is empty");
+    throw_damaged("the image is empty");
   }
   refuse_placeholder(encoded);
-  throw_unreadable(
+  throw_unsupported(
       "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are " +
       hexadecimal(encoded.first(std::min(encoded.size(), kNamedBytes))));
 }

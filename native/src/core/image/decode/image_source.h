@@ -62,6 +62,12 @@ std::unique_ptr<ImageSource> open_image(std::span<const uint8_t> encoded,
 /// Throws the error of an unreadable image.
 [[noreturn]] void throw_unreadable(const std::string& reason);
 
+/// Throws the error of an image whose bytes are not those that were written, with the remedy.
+[[noreturn]] void throw_damaged(const std::string& reason);
+
+/// Throws the error of an image of a kind that is not decoded, with the remedy.
+[[noreturn]] void throw_unsupported(const std::string& reason);
+
 /// Throws the error of a file that was never downloaded, if the first bytes are those of a pointer
 /// of Git LFS or of a web page in its place.
 void refuse_placeholder(std::span<const uint8_t> first_bytes);

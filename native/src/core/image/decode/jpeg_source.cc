@@ -60,13 +60,23 @@ struct Decoder {
   jpeg_progress_mgr progress{};
   std::jmp_buf on_error{};
   std::array<char, JMSG_LENGTH_MAX> message{};
+  bool is_other_kind = false;  // if there is a message: of JPEGs that are not decoded
   std::optional<FastHuffman> huffman;
 };
 
 Decoder& decoder_of(j_common_ptr info) { return *static_cast<Decoder*>(info->client_data); }
 
+/// Returns whether an error says that a JPEG is of a kind that libjpeg does not decode.
+bool names_a_kind(int error) {
+  return error == JERR_ARITH_NOTIMPL || error == JERR_BAD_PRECISION ||
+         error == JERR_CCIR601_NOTIMPL || error == JERR_COMPONENT_COUNT ||
+         error == JERR_CONVERSION_NOTIMPL || error == JERR_FRACT_SAMPLE_NOTIMPL ||
+         error == JERR_NOTIMPL || error == JERR_NOT_COMPILED || error == JERR_SOF_UNSUPPORTED;
+}
+
 [[noreturn]] void fail(j_common_ptr info) {
   Decoder& decoder = decoder_of(info);
+  decoder.is_other_kind = names_a_kind(info->err->msg_code);
   info->err->format_message(info, decoder.message.data());
   std::longjmp(decoder.on_error, 1);
 }
@@ -86,6 +96,7 @@ void on_message(j_common_ptr info, int level) {
 void on_progress(j_common_ptr info) {
   if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans) {
     Decoder& decoder = decoder_of(info);
+    decoder.is_other_kind = true;
     std::snprintf(decoder.message.data(), decoder.message.size(),
                   "a JPEG must have at most %d scans", kMaxScans);
     std::longjmp(decoder.on_error, 1);
@@ -277,8 +288,8 @@ class JpegSource final : public ImageSource {
     const jpeg_decompress_struct& info = decoder_->info;
     require_pixels(info.image_width, info.image_height, max_pixels);
     if (info.jpeg_color_space == JCS_UNKNOWN) {
-      throw_unreadable("a JPEG must be grey, RGB, YCC, CMYK or YCCK, got " +
-                       std::to_string(info.num_components) + " components");
+      throw_unsupported("a JPEG must be grey, RGB, YCC, CMYK or YCCK, got " +
+                        std::to_string(info.num_components) + " components");
     }
   }
 
@@ -337,7 +348,7 @@ class JpegSource final : public ImageSource {
   /// @return the number of the first column decoded
   JDIMENSION restart_with_libjpeg() {
     if (!decoder_->huffman || !decoder_->huffman->has_given_up) {
-      throw_unreadable(decoder_->message.data());
+      refuse();
     }
     open();
     JDIMENSION first = 0;
@@ -347,8 +358,13 @@ class JpegSource final : public ImageSource {
 
   void check(bool succeeded) const {
     if (!succeeded) {
-      throw_unreadable(decoder_->message.data());
+      refuse();
     }
+  }
+
+  [[noreturn]] void refuse() const {
+    const std::string reason = decoder_->message.data();
+    decoder_->is_other_kind ? throw_unsupported(reason) : throw_damaged(reason);
   }
 
   const std::span<const uint8_t> encoded_;

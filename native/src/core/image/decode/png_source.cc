@@ -9,10 +9,15 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace torchfeed {
 namespace {
+
+/// Pillow reads such a file, as it does not compare this checksum.
+constexpr std::string_view kWrongChecksum = "IDAT: CRC error";
 
 /// The decoder of libpng. Its callbacks leave by `longjmp`, so the functions that call it have no
 /// object with a destructor.
@@ -40,7 +45,7 @@ void ignore(png_structp, png_const_charp) {}
 void read(png_structp png, png_bytep target, std::size_t bytes) {
   auto& decoder = *static_cast<PngDecoder*>(png_get_io_ptr(png));
   if (bytes > decoder.rest.size()) {
-    png_error(png, "the PNG is cut off");
+    png_error(png, "it is cut off");
   }
   std::memcpy(target, decoder.rest.data(), bytes);
   decoder.rest = decoder.rest.subspan(bytes);
@@ -170,7 +175,11 @@ class PngSource final : public ImageSource {
  private:
   void check(bool succeeded) const {
     if (!succeeded) {
-      throw_unreadable(decoder_.message.data());
+      const std::string reason = decoder_.message.data();
+      throw_damaged("the PNG is damaged: " + reason +
+                    (reason == kWrongChecksum
+                         ? "; Pillow does not compare this checksum: save it again with Pillow"
+                         : ""));
     }
   }
 

@@ -31,8 +31,8 @@ class PnmSource final : public WholeSource {
     if (!is_bits_) {
       most_ = number();
       if (most_ == 0 || most_ > kMostWord) {
-        throw_unreadable("the largest value of a PNM must be in [1, 65535], got " +
-                         std::to_string(most_));
+        throw_damaged("the largest value of a PNM must be in [1, 65535], got " +
+                      std::to_string(most_));
       }
     }
   }
@@ -51,14 +51,14 @@ class PnmSource final : public WholeSource {
       } else if (byte == '#') {
         pass_comment();
       } else if (byte < '0' || byte > '9' || ++digits > kMostDigits) {
-        throw_unreadable("the numbers of a PNM must have 1 to 10 decimal digits");
+        throw_damaged("the numbers of a PNM must have 1 to 10 decimal digits");
       } else {
         value = 10 * value + byte - '0';
       }
     }
     if (value > INT32_MAX) {
-      throw_unreadable("the numbers of a PNM must be at most 2147483647, got " +
-                       std::to_string(value));
+      throw_damaged("the numbers of a PNM must be at most 2147483647, got " +
+                    std::to_string(value));
     }
     return static_cast<unsigned>(value);
   }
@@ -99,7 +99,7 @@ class PnmSource final : public WholeSource {
       } else if (byte == '0' || byte == '1') {
         put_gray(rgb + kChannels * i++, byte == '0' ? kMostByte : 0);
       } else if (!is_space(byte)) {
-        throw_unreadable("the pixels of a PBM in text must be 0 or 1");
+        throw_damaged("the pixels of a PBM in text must be 0 or 1");
       }
     }
   }
@@ -119,8 +119,8 @@ class PnmSource final : public WholeSource {
     if (is_text_) {
       const unsigned value = number();
       if (value > most_) {
-        throw_unreadable("a sample of the PNM must be at most " + std::to_string(most_) + ", got " +
-                         std::to_string(value));
+        throw_damaged("a sample of the PNM must be at most " + std::to_string(most_) + ", got " +
+                      std::to_string(value));
       }
       return value;
     }

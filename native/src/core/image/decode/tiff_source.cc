@@ -136,7 +136,7 @@ class TiffSource final : public WholeSource {
     const bool is_small = (bits_ == 1 || bits_ == 2 || bits_ == 4) && samples_ == 1 && colors == 1;
     uses_rgba_ = photometric_ == PHOTOMETRIC_YCBCR && bits_ == 8;
     if (!uses_rgba_ && (colors == 0 || samples_ < colors || !(is_byte || is_word || is_small))) {
-      throw_unreadable(
+      throw_unsupported(
           "a TIFF must be gray, palette, RGB, CMYK or YCbCr with unsigned samples of 1, 2, 4, 8 or"
           " 16 bits, got photometric interpretation " +
           std::to_string(photometric_) + " with " + std::to_string(samples_) + " samples of " +
@@ -269,7 +269,7 @@ class TiffSource final : public WholeSource {
     TIFFRGBAImage image{};
     if (TIFFRGBAImageOK(tiff_.get(), problem.data()) == 0 ||
         TIFFRGBAImageBegin(&image, tiff_.get(), /*stop=*/1, problem.data()) == 0) {
-      throw_unreadable(problem.data());
+      throw_unsupported(problem.data());
     }
     image.req_orientation = image.orientation;  // it is turned later, as all others
     const int done = TIFFRGBAImageGet(&image, pixels.data(), static_cast<uint32_t>(width()),
@@ -285,7 +285,10 @@ class TiffSource final : public WholeSource {
 
   void check(bool succeeded) const {
     if (!succeeded) {
-      throw_unreadable(bytes_.problem.empty() ? "the TIFF is damaged or cut off" : bytes_.problem);
+      const std::string reason =
+          bytes_.problem.empty() ? "the TIFF is damaged or cut off" : bytes_.problem;
+      const bool is_unpacked = compression_ == 0 || TIFFIsCODECConfigured(compression_) != 0;
+      is_unpacked ? throw_damaged(reason) : throw_unsupported(reason);
     }
   }
 

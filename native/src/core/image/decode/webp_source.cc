@@ -50,7 +50,7 @@ Frame first_frame(std::span<const uint8_t> rest) {
     }
     rest = rest.subspan(std::min(length + length % 2, rest.size()));
   }
-  throw_unreadable("the animated WebP has no whole frame");
+  throw_damaged("the animated WebP has no whole frame");
 }
 
 class WebpSource final : public WholeSource {
@@ -58,7 +58,7 @@ class WebpSource final : public WholeSource {
   WebpSource(std::span<const uint8_t> encoded, int64_t max_pixels) {
     WebPBitstreamFeatures features{};
     if (WebPGetFeatures(encoded.data(), encoded.size(), &features) != VP8_STATUS_OK) {
-      throw_unreadable("the header of the WebP is not valid");
+      throw_damaged("the header of the WebP is not valid");
     }
     set_size(features.width, features.height, max_pixels);
     frame_ = {{0, 0, width(), height()}, encoded};
@@ -75,7 +75,7 @@ class WebpSource final : public WholeSource {
     if (WebPGetFeatures(frame_.encoded.data(), frame_.encoded.size(), &features) != VP8_STATUS_OK ||
         features.width != place.width || features.height != place.height ||
         place.left + place.width > width() || place.top + place.height > height()) {
-      throw_unreadable("the first frame of the WebP is not valid");
+      throw_damaged("the first frame of the WebP is not valid");
     }
   }
 
@@ -87,7 +87,7 @@ class WebpSource final : public WholeSource {
     uint8_t* const first = rgb + kChannels * (place.top * width() + place.left);
     if (WebPDecodeRGBInto(frame_.encoded.data(), frame_.encoded.size(), first, bytes,
                           static_cast<int>(stride)) == nullptr) {
-      throw_unreadable("the WebP is damaged or cut off");
+      throw_damaged("the WebP is damaged or cut off");
     }
   }
 

@@ -33,7 +33,7 @@ uint32_t EncodedBytes::little(int bytes) {
 
 std::span<const uint8_t> EncodedBytes::take(std::size_t count) {
   if (at_ > bytes_.size() || count > bytes_.size() - at_) {
-    throw_unreadable("the " + kind_ + " is cut off");
+    throw_damaged("the " + kind_ + " is cut off");
   }
   const auto taken = bytes_.subspan(at_, count);
   at_ += count;

@@ -33,6 +33,10 @@ constexpr std::size_t kMagicAt = 257;
 constexpr std::size_t kPrefixAt = 345;
 constexpr std::size_t kPrefixBytes = 155;
 
+/// Types of members.
+constexpr char kHardLink = '1';
+constexpr char kSymbolicLink = '2';
+
 /// The flags of GNU's sparse members: whether a further block of their map follows a header, or
 /// such a block.
 constexpr std::size_t kMoreMapAt = 482;
@@ -143,10 +147,6 @@ void refuse_other(const Block& header) {
   }
 }
 
-bool is_image(const std::string& extension) {
-  return extension == "jpg" || extension == "jpeg" || extension == "png" || extension == "webp";
-}
-
 }  // namespace
 
 /// The walk through the members.
@@ -183,8 +183,9 @@ class TarFile::Reader {
  private:
   void take(const Block& header) {
     const char type = static_cast<char>(header[kTypeAt]);
-    const bool is_label = type == 'V';  // GNU: of the volume, without a size
-    const std::optional<int64_t> stored = is_label ? 0 : number(header, kSizeAt, kSizeBytes);
+    // GNU: the label of the volume; links, devices, folders and pipes
+    const bool is_empty = type == 'V' || (type >= kHardLink && type <= '6');
+    const std::optional<int64_t> stored = is_empty ? 0 : number(header, kSizeAt, kSizeBytes);
     if (!is_intact(header) || !stored) {
       refuse_other(header);
       throw_unreadable("it is not a tar file, or damaged at byte " + std::to_string(at_));
@@ -202,9 +203,12 @@ class TarFile::Reader {
     } else if (type == 'x') {
       next_ = pax_records(content(begin, size));
     } else {
+      const std::string path = next_.path ? *next_.path : name_of(header);
       if (is_file) {
         next_.is_sparse |= is_gnu_sparse;
-        add(next_.path ? *next_.path : name_of(header), begin, size);
+        add(path, begin, size);
+      } else if (type == kHardLink || type == kSymbolicLink) {
+        note_link(path, type);
       }
       next_ = {};
     }
@@ -247,32 +251,70 @@ class TarFile::Reader {
     return {read.begin(), read.end()};
   }
 
-  void add(const std::string& path, int64_t offset, int64_t bytes) {
+  /// The sample of a member, and the kind of the member.
+  struct Name {
+    std::string key;
+    std::string extension;  // in lower case
+
+    [[nodiscard]] bool is_image() const {
+      return extension == "jpg" || extension == "jpeg" || extension == "png" || extension == "webp";
+    }
+    [[nodiscard]] bool is_label() const { return extension == "cls"; }
+  };
+
+  /// Returns nothing for a path without a key or an extension.
+  static std::optional<Name> parse(const std::string& path) {
     const std::size_t dot = path.find('.', path.rfind('/') + 1);
     if (dot == std::string::npos || dot == path.rfind('/') + 1) {
-      return;  // without a key or an extension
+      return std::nullopt;
     }
-    if (path.compare(0, dot, key_) != 0) {
+    Name name{path.substr(0, dot), path.substr(dot + 1)};
+    std::transform(
+        name.extension.begin(), name.extension.end(), name.extension.begin(), [](char letter) {
+          return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+        });
+    return name;
+  }
+
+  void enter(const std::string& key) {
+    if (key != key_) {
       end_sample();
-      key_ = path.substr(0, dot);
+      key_ = key;
     }
-    std::string extension = path.substr(dot + 1);
-    std::transform(extension.begin(), extension.end(), extension.begin(), [](char letter) {
-      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-    });
     has_members_ = true;
-    if (next_.is_sparse && (is_image(extension) || extension == "cls")) {
-      require(false, "has a sparse " + extension + "; write the tar file without --sparse");
-    } else if (is_image(extension)) {
+  }
+
+  void add(const std::string& path, int64_t offset, int64_t bytes) {
+    const std::optional<Name> name = parse(path);
+    if (!name) {
+      return;
+    }
+    enter(name->key);
+    if (next_.is_sparse && (name->is_image() || name->is_label())) {
+      require(false, "has a sparse " + name->extension + "; write the tar file without --sparse");
+    } else if (name->is_image()) {
       require(!image_, "must have one image");
       require(bytes <= kMostImageBytes, "has more bytes than an image may have");
       image_ = {offset, bytes, 0};
-    } else if (extension == "cls") {
+    } else if (name->is_label()) {
       require(!label_, "must have one label");
       if (require(bytes <= kMostLabelBytes, kLabelRule)) {
         read_label(content(offset, bytes));
       }
     }
+  }
+
+  /// Notes an image or a label without content of its own, to name it if there is no other.
+  void note_link(const std::string& path, char type) {
+    const std::optional<Name> name = parse(path);
+    if (!name || !(name->is_image() || name->is_label())) {
+      return;
+    }
+    enter(name->key);
+    std::string& link = name->is_label() ? label_link_ : image_link_;
+    link = "; its " + name->extension +
+           (type == kHardLink ? " is a hard link: write the tar file with --hard-dereference"
+                              : " is a symbolic link: write the tar file with --dereference");
   }
 
   void read_label(std::string text) {
@@ -286,8 +328,9 @@ class TarFile::Reader {
   }
 
   void end_sample() {
-    if (has_members_ && require(image_.has_value(), "must have one image (jpg, jpeg, png, webp)") &&
-        require(label_.has_value(), "must have one label (cls)") && fault_.empty()) {
+    if (has_members_ &&
+        require(image_.has_value(), "must have one image (jpg, jpeg, png, webp)" + image_link_) &&
+        require(label_.has_value(), "must have one label (cls)" + label_link_) && fault_.empty()) {
       image_->label = *label_;
       file_.members_.push_back(*image_);
     }
@@ -296,6 +339,8 @@ class TarFile::Reader {
     }
     fault_.clear();
     has_members_ = false;
+    image_link_.clear();
+    label_link_.clear();
     image_.reset();
     label_.reset();
   }
@@ -320,7 +365,9 @@ class TarFile::Reader {
   bool is_announced_ = false;  // by the member before
   std::string key_;            // of the sample
   bool has_members_ = false;
-  std::string fault_;  // of the sample
+  std::string fault_;       // of the sample
+  std::string image_link_;  // the message about a link in place of its image
+  std::string label_link_;
   std::optional<Member> image_;
   std::optional<uint32_t> label_;
 };

@@ -12,7 +12,8 @@ namespace torchfeed {
 
 /// A tar file in the form of WebDataset: adjacent members whose paths agree up to the first dot of
 /// the name are a sample. A sample has one image (`jpg`, `jpeg`, `png` or `webp`, ignoring case)
-/// and its label, a number in decimal digits (`cls`); other members are left alone.
+/// and its label, a number in decimal digits (`cls`); other members are left alone. A link is
+/// neither an image nor a label, but named where there is no other.
 class TarFile final : public ImageArchive {
  public:
   /// Opens a file and reads the headers of its members and the labels.

@@ -240,14 +240,15 @@ class ImagePlanTest {
     byte[] whole = golden("420.jpg");
     assertThatExceptionOfType(ImageException.class)
         .isThrownBy(() -> row(plan, new byte[0]))
-        .withMessage("the image is empty");
+        .withMessage("the image is empty; get the file again, or leave it out");
     assertThatExceptionOfType(ImageException.class)
         .isThrownBy(() -> row(plan, new byte[] {'B', 'L', 1}))
         .withMessage(
-            "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are 42 4c 01");
+            "an image must be a JPEG, PNG, WebP, BMP, GIF, PNM or TIFF, but its first bytes are "
+                + "42 4c 01; convert it to PNG, or leave it out");
     assertThatExceptionOfType(ImageException.class)
         .isThrownBy(() -> row(plan, Arrays.copyOf(whole, whole.length - 2)))
-        .withMessage("Premature end of JPEG file");
+        .withMessage("Premature end of JPEG file; get the file again, or leave it out");
     assertThat(row(plan, whole)).hasSize(60);
   }
 

@@ -17,9 +17,9 @@ import java.util.List;
  * <p>Adjacent members whose paths agree up to the first dot of the name are a sample. It has one
  * image, {@code .jpg}, {@code .jpeg}, {@code .png} or {@code .webp}, and its label in decimal
  * digits, {@code .cls}; members with other extensions are left alone. When a file is opened, its
- * headers and labels are read, so samples can be taken in any order. Compressed files and sparse
- * members are refused. The zeros at the end of a file may be missing, so a file that was cut
- * between two samples is read up to there.
+ * headers and labels are read, so samples can be taken in any order. Compressed files are refused,
+ * as are sparse members and samples with a link in place of the image or the label. The zeros at
+ * the end of a file may be missing, so a file that was cut between two samples is read up to there.
  *
  * <p>Files stay open until this dataset and the loaders over it are closed. An image that can no
  * longer be read or decoded costs one batch, which throws a {@link
