@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.training.SingleModel;
 import java.nio.file.Path;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.global.torch;
@@ -37,6 +39,7 @@ class AloneLoopTest extends TrainingLoopContract {
   }
 
   @Test
+  @SuppressWarnings("NullAway") // a function can be written without null checks
   void aLossThatIsNoSingleNumberIsRefused() {
     try (PointerScope scope = new PointerScope()) {
       LinearImpl net = new LinearImpl(2, 1);
@@ -49,6 +52,17 @@ class AloneLoopTest extends TrainingLoopContract {
           .isThrownBy(() -> model.step(() -> torch.ones(1), () -> {}))
           .withMessage(
               "loss must be a single number with a gradient, got one of shape [1] without a gradient");
+      for (ThrowingCallable pass :
+          List.<ThrowingCallable>of(
+              () -> model.accumulate(() -> null),
+              () -> model.accumulate(() -> null, 0),
+              () -> model.step(() -> null, () -> {}))) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(pass)
+            .withMessage(
+                "loss must be a single number with a gradient, got null, which the function of the"
+                    + " loss returned");
+      }
     }
   }
 }

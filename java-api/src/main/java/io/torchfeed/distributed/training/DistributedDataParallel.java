@@ -269,21 +269,21 @@ public final class DistributedDataParallel implements ReplicatedModel {
   public void step(Supplier<Tensor> loss, double weight, Runnable update) {
     requireNonNull(loss, "loss");
     requireNonNull(update, "update");
-    backward(loss.get(), weight);
+    backward(Losses.of(loss), weight);
     update.run();
   }
 
   @Override
   public void accumulate(Supplier<Tensor> loss, double weight) {
     requireNonNull(loss, "loss");
-    accumulating(() -> backward(loss.get(), weight));
+    accumulating(() -> backward(Losses.of(loss), weight));
   }
 
   @Override
   public void step(Supplier<Tensor> loss, Runnable update) {
     requireNonNull(loss, "loss");
     requireNonNull(update, "update");
-    backward(loss.get());
+    backward(Losses.of(loss));
     update.run();
   }
 
@@ -297,7 +297,7 @@ public final class DistributedDataParallel implements ReplicatedModel {
   @Override
   public void accumulate(Supplier<Tensor> loss) {
     requireNonNull(loss, "loss");
-    accumulating(() -> backward(loss.get()));
+    accumulating(() -> backward(Losses.of(loss)));
   }
 
   @SuppressWarnings("try") // a scope works by being open

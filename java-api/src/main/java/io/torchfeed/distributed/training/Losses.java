@@ -13,6 +13,8 @@ import org.bytedeco.pytorch.TensorVector;
 
 /** The backward pass and the norm of models whose gradients no native reducer sees. */
 final class Losses {
+  private static final String RULE = "loss must be a single number with a gradient, got ";
+
   private Losses() {}
 
   /**
@@ -21,7 +23,20 @@ final class Losses {
    * @throws IllegalArgumentException if the loss is not a single number with a gradient
    */
   static void backward(Supplier<Tensor> pass) {
-    checked(pass.get()).backward();
+    checked(of(pass)).backward();
+  }
+
+  /**
+   * Returns the loss of a pass.
+   *
+   * @throws IllegalArgumentException if it is null
+   */
+  static Tensor of(Supplier<Tensor> pass) {
+    Tensor loss = pass.get();
+    if (loss == null) {
+      throw new IllegalArgumentException(RULE + "null, which the function of the loss returned");
+    }
+    return loss;
   }
 
   /** Returns the refusal of a weight by a model that averages no gradients. */
@@ -46,7 +61,7 @@ final class Losses {
   static Tensor checked(Tensor loss) {
     if (!loss.defined() || loss.numel() != 1 || !loss.requires_grad()) {
       throw new IllegalArgumentException(
-          "loss must be a single number with a gradient, got "
+          RULE
               + (loss.defined()
                   ? "one of shape %s with%s a gradient"
                       .formatted(Arrays.toString(loss.shape()), loss.requires_grad() ? "" : "out")

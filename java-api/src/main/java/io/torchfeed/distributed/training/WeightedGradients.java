@@ -34,7 +34,7 @@ final class WeightedGradients {
               .formatted(Float.MAX_VALUE, weight));
     }
     begin(true);
-    Tensor mean = loss.get();
+    Tensor mean = Losses.of(loss);
     if (weight > 0) { // the mean over nothing is NaN
       try (PointerScope scope = new PointerScope()) {
         Losses.checked(mean).mul(new Scalar(weight)).backward();

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.distributed.training;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.distributed.PeerLostException;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
@@ -78,6 +82,31 @@ class FailedPassTest {
                 assertThatExceptionOfType(PeerLostException.class)
                     .isThrownBy(() -> model.backward(loss));
               }
+            }
+          }
+        });
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a function can be written without null checks
+  void aLossThatIsNullIsRefusedBeforeThePass() throws Exception {
+    RankThreads.run(
+        2,
+        LONG,
+        group -> {
+          try (PointerScope scope = new PointerScope()) {
+            LinearImpl net = new LinearImpl(3, 2);
+            try (var model = DistributedDataParallel.wrap(net, group)) {
+              for (ThrowingCallable pass :
+                  List.<ThrowingCallable>of(
+                      () -> model.step(() -> null, () -> {}), () -> model.accumulate(() -> null))) {
+                assertThatIllegalArgumentException()
+                    .isThrownBy(pass)
+                    .withMessageStartingWith(
+                        "loss must be a single number with a gradient, got null");
+              }
+              model.step(() -> net.forward(torch.ones(4, 3)).sum(), () -> {});
+              assertThat(model.verifyReplicas()).isNotEmpty();
             }
           }
         });
