@@ -34,6 +34,7 @@ final class Injector {
   private final Random random;
   private final List<RankHandle> spares = new ArrayList<>();
   private final Map<RankHandle, End> asked = new HashMap<>();
+  private boolean killsAsNamed;
 
   Injector(Job job, Random random) {
     this.job = job;
@@ -79,9 +80,7 @@ final class Injector {
     }
   }
 
-  /**
-   * Starts training again with the least number of ranks, and waits until all have a part in it.
-   */
+  /** Starts training again with the least number of ranks, and waits for a step of all. */
   private List<RankHandle> replace() throws IOException, InterruptedException {
     List<RankHandle> joined = new ArrayList<>();
     for (int i = 0; i < Job.LEAST; i++) {
@@ -93,9 +92,8 @@ final class Injector {
 
   boolean hasTimeFor(Fault fault) {
     RankArguments.Training training = job.training();
-    long left = training.steps() - job.step();
     long need = fault == Fault.KILLED_LAST_STEP ? training.steps() / training.epochs() : 0;
-    return left > need + MARGIN;
+    return training.steps() - job.step() > need + MARGIN;
   }
 
   /** Lets the ranks train for a random time, longer if few faults are left. */
@@ -235,7 +233,7 @@ final class Injector {
     return new Blow(System.nanoTime(), job.generation() + 1, true);
   }
 
-  /** Returns a blow that was not dealt, because its moment did not come. */
+  /** Returns a blow whose moment did not come. */
   private Blow none() {
     return new Blow(System.nanoTime(), job.generation(), false);
   }
@@ -332,15 +330,18 @@ final class Injector {
   }
 
   private Blow inCheckpoint(RankHandle rankZero) throws IOException, InterruptedException {
-    CheckpointWatch watch = new CheckpointWatch(job);
-    if (!watch.awaitWriting(stepWithin(2 * job.training().everySteps()))) {
-      return none();
+    try (CheckpointWatch watch = new CheckpointWatch(job)) {
+      long stop = stepWithin(2 * job.training().everySteps());
+      if (!(killsAsNamed ? watch.awaitNamed(stop) : watch.awaitWriting(stop))) {
+        return none();
+      }
+      Blow blow = kill(rankZero);
+      rankZero.await(Job.LIMIT_SECONDS);
+      boolean hasMet = killsAsNamed || watch.isUnfinished();
+      killsAsNamed ^= hasMet; // the next time at the other moment
+      CheckpointWatch.lastWhole(job);
+      return new Blow(blow.nanos(), blow.next(), hasMet);
     }
-    Blow blow = kill(rankZero);
-    rankZero.await(Job.LIMIT_SECONDS);
-    boolean isUnfinished = watch.isUnfinished();
-    CheckpointWatch.lastWhole(job);
-    return new Blow(blow.nanos(), blow.next(), isUnfinished);
   }
 
   private Blow tooFew(List<RankHandle> ranks) throws IOException, InterruptedException {
@@ -360,7 +361,7 @@ final class Injector {
   }
 
   private Blow allKilled(List<RankHandle> ranks) throws IOException, InterruptedException {
-    new CheckpointWatch(job).awaitFirst();
+    CheckpointWatch.awaitFirst(job);
     Blow blow = blow();
     ranks.forEach(RankHandle::kill);
     for (RankHandle each : ranks) {
