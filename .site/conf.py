@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The settings of Sphinx: each Markdown file of the repository is a page at its own path, the Javadoc
-of both modules is copied beside them, and the search knows its packages, types and members, too."""
+of all modules is copied beside them, and the search knows its packages, types and members, too."""
 
 import json
 import pathlib
@@ -15,13 +15,16 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # folder of the site: the module's folder, and where its packages are in the Javadoc
-JAVADOC = {"api": ("java-api", "io.torchfeed/"), "api-spark": ("java-api/spark", "")}
+MODULES = {"api": ("java-api", "io.torchfeed/"), "api-spark": ("java-api/spark", ""), "api-parquet": ("java-api/parquet", "")}
+# the last is there if a JDK 21 was found
+JAVADOC = {folder: module for folder, module in MODULES.items() if (ROOT / module[0] / "target/reports/apidocs/index.html").is_file()}
 MENU = {
     "Using it": "java-api/README",
     "From PyTorch": "java-api/FROM_PYTORCH",
     "Distributed": "java-api/DISTRIBUTED",
     "When a rank dies": "java-api/WHEN_A_RANK_DIES",
     "Spark": "java-api/spark/README",
+    "Parquet": "java-api/parquet/README",
     "Licences": "java-api/LICENCES",
     "First programs": "examples/first/README",
     "Benchmarks": "examples/benchmarks/README",
@@ -30,7 +33,7 @@ MENU = {
     "Changes": "java-api/CHANGELOG",
 }
 CLASS = re.compile(r"((?:[a-z]\w*\.)*[A-Z]\w*)(?:#\w+)?")
-SOURCE = re.compile(r"(java-api(?:/spark)?)/src/main/java/(.*)\.java")
+SOURCE = re.compile(r"(java-api(?:/spark|/parquet)?)/src/main/java/(.*)\.java")
 
 project = "torchfeed"
 extensions = ["myst_parser"]
@@ -51,7 +54,7 @@ suppress_warnings = ["toc.not_included", "myst.header"]
 def with_menu(_app, name, source):
     if name == root_doc:
         pages = "\n".join(f"{title} <{page}>" for title, page in MENU.items())
-        javadoc = ", ".join(f'<a href="{folder}/index.html">{name}</a>' for name, folder in (("torchfeed", "api"), ("torchfeed-spark", "api-spark")))
+        javadoc = ", ".join(f'<a href="{folder}/index.html">{folder.replace("api", "torchfeed")}</a>' for folder in JAVADOC)
         source[0] = f"{source[0].rstrip()}\n\n<p>Javadoc: {javadoc}</p>\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
 
 

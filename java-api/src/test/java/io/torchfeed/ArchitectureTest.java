@@ -44,8 +44,9 @@ import org.bytedeco.pytorch.Tensor;
 
 @AnalyzeClasses(packages = "io.torchfeed", importOptions = ImportOption.DoNotIncludeTests.class)
 class ArchitectureTest {
-  /** The sources of a module that has no classes yet when these tests run. */
-  static final Path SPARK = Path.of("spark", "src", "main", "java");
+  /** The sources of modules that have no classes yet when these tests run. */
+  static final List<Path> MODULES =
+      List.of(Path.of("spark", "src", "main", "java"), Path.of("parquet", "src", "main", "java"));
 
   private static final Pattern IMPORT =
       Pattern.compile("^import (?:static )?[\\w.]+\\.(\\w+);", Pattern.MULTILINE);
@@ -76,10 +77,10 @@ class ArchitectureTest {
   }
 
   @ArchTest
-  static void everyArrowOfSparkIsDeclaredAndUsed(JavaClasses classes) throws IOException {
+  static void everyArrowOfOtherModulesIsDeclaredAndUsed(JavaClasses classes) throws IOException {
     Map<String, Set<String>> declared = new TreeMap<>(Arrows.ALL);
-    declared.keySet().removeIf(name -> !isOfSpark(name));
-    assertThat(SourceUses.ofPackages(SourceUses.of(SPARK))).isEqualTo(declared);
+    declared.keySet().removeIf(name -> !isOfOtherModule(name));
+    assertThat(SourceUses.ofPackages(SourceUses.of(MODULES))).isEqualTo(declared);
   }
 
   /** Its jar has no module-info to hide them. */
@@ -89,17 +90,19 @@ class ArchitectureTest {
     String hidden = pom.replaceFirst("(?s).*<excludePackageNames>(.*)</exclude.*", "$1");
     assertThat(hidden.replace("io.torchfeed.", "").split(":"))
         .containsExactlyInAnyOrder(
-            Arrows.HIDDEN.stream().filter(ArchitectureTest::isOfSpark).toArray(String[]::new));
+            Arrows.HIDDEN.stream()
+                .filter(ArchitectureTest::isOfOtherModule)
+                .toArray(String[]::new));
   }
 
-  private static boolean isOfSpark(String name) {
-    return name.matches("spark(\\..*)?");
+  private static boolean isOfOtherModule(String name) {
+    return name.matches("(spark|parquet)(\\..*)?");
   }
 
   /** Javadoc has full names instead: an import for it is an arrow that classes do not show. */
   @ArchTest
   static void noImportIsForJavadocAlone(JavaClasses classes) throws IOException {
-    for (Path file : sources("src", "spark/src")) {
+    for (Path file : sources("src", "spark/src", "parquet/src")) {
       String source = Files.readString(file);
       String code = withoutComments(source);
       Set<String> names = WORD.matcher(code).results().map(MatchResult::group).collect(toSet());
@@ -117,7 +120,7 @@ class ArchitectureTest {
   /** Bindings have other names than classes of the API, so that every class can be imported. */
   @ArchTest
   static void noClassOfOursIsNamedInFull(JavaClasses classes) throws IOException {
-    for (Path file : sources("src/main", "spark/src/main")) {
+    for (Path file : sources("src/main", "spark/src/main", "parquet/src/main")) {
       String code = withoutComments(Files.readString(file));
       assertThat(FULL_NAME.matcher(code).results().map(MatchResult::group))
           .as("%s", file)
@@ -133,7 +136,7 @@ class ArchitectureTest {
                 groupingBy(
                     ArchitectureTest::relative, flatMapping(ArchitectureTest::targets, toSet())));
     Map<String, Set<String>> declared = new TreeMap<>(Arrows.ALL);
-    declared.keySet().removeIf(ArchitectureTest::isOfSpark);
+    declared.keySet().removeIf(ArchitectureTest::isOfOtherModule);
     assertThat(declared)
         .allSatisfy((name, arrows) -> assertThat(used.get(name)).as(name).containsAll(arrows));
   }
@@ -153,7 +156,7 @@ class ArchitectureTest {
         classes.stream()
             .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
             .collect(groupingBy(ArchitectureTest::relative, counting()));
-    SourceUses.of(SPARK)
+    SourceUses.of(MODULES)
         .keySet()
         .forEach(type -> files.merge(SourceUses.packageOf(type), 1L, Long::sum));
     assertThat(files)
@@ -187,7 +190,13 @@ class ArchitectureTest {
   static void filesAreNotTooLong(JavaClasses classes) throws IOException {
     Map<String, Integer> tooLong = new TreeMap<>();
     for (Path file :
-        sources("src", "spark/src", "../native/src", "../native/include", "../native/test")) {
+        sources(
+            "src",
+            "spark/src",
+            "parquet/src",
+            "../native/src",
+            "../native/include",
+            "../native/test")) {
       int lines = Files.readAllLines(file).size();
       if (lines > MAX_LINES) {
         tooLong.merge(file.getFileName().toString(), lines, Math::max);
@@ -213,7 +222,7 @@ class ArchitectureTest {
   @ArchTest
   static void foldersOfTestsStaySmall(JavaClasses classes) throws IOException {
     Map<String, Long> counts = new TreeMap<>();
-    for (Path file : sources("src/test", "spark/src/test", "../native/test")) {
+    for (Path file : sources("src/test", "spark/src/test", "parquet/src/test", "../native/test")) {
       counts.merge(folderOf(file), 1L, Long::sum);
     }
     assertThat(counts)

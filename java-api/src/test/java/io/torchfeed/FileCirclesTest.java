@@ -29,7 +29,7 @@ class FileCirclesTest {
 
   @ArchTest
   static void circlesOfFilesStaySmall(JavaClasses classes) throws IOException {
-    Map<String, Set<String>> uses = new HashMap<>(SourceUses.of(ArchitectureTest.SPARK));
+    Map<String, Set<String>> uses = new HashMap<>(SourceUses.of(ArchitectureTest.MODULES));
     for (JavaClass type : classes) {
       Set<String> used = uses.computeIfAbsent(file(type).getName(), key -> new HashSet<>());
       Stream.concat(

@@ -29,7 +29,8 @@ class NativeBytesTest {
   @Test
   void nativeMemoryBecomesBuffersInOnePlace() throws IOException {
     List<Path> makers = new ArrayList<>();
-    for (String folder : List.of("src", "spark/src", "../native/src/main", "../examples")) {
+    for (String folder :
+        List.of("src", "spark/src", "parquet/src", "../native/src/main", "../examples")) {
       try (Stream<Path> files = Files.walk(Path.of(folder))) {
         for (Path file : files.filter(path -> path.toString().endsWith(".java")).toList()) {
           String code = COMMENTS.matcher(Files.readString(file)).replaceAll("");

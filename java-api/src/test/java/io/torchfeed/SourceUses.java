@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -18,7 +19,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The classes of torchfeed that source files use: for a module that is compiled after the tests of
+ * The classes of torchfeed that source files use: for modules that are compiled after the tests of
  * this one. {@link ArchitectureTest} sees to it that imports are used, and uses imported.
  */
 final class SourceUses {
@@ -28,8 +29,16 @@ final class SourceUses {
 
   private SourceUses() {}
 
-  /** Returns the names of classes in the files below a folder, each with the names that it uses. */
-  static Map<String, Set<String>> of(Path root) throws IOException {
+  /** Returns the names of classes in the files below folders, each with the names that it uses. */
+  static Map<String, Set<String>> of(List<Path> roots) throws IOException {
+    Map<String, Set<String>> uses = new TreeMap<>();
+    for (Path root : roots) {
+      uses.putAll(of(root));
+    }
+    return uses;
+  }
+
+  private static Map<String, Set<String>> of(Path root) throws IOException {
     Map<String, Set<String>> uses = new TreeMap<>();
     try (Stream<Path> files = Files.walk(root)) {
       for (Path file :

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.parquet;
+
+import dev.hardwood.InputFile;
+import io.torchfeed.parquet.ParquetException.Problem;
+import io.torchfeed.storage.ByteSource;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A {@link ByteSource} as a file of Hardwood's. A local file is read, not mapped: truncating a
+ * mapped one kills the JVM.
+ */
+final class SourceInput implements InputFile {
+  private static final int PIECE = 1 << 20;
+  private static final int TAIL = 8;
+
+  private final String name;
+  private final @Nullable Path path;
+  private @Nullable ByteSource source;
+
+  private SourceInput(String name, @Nullable Path path, @Nullable ByteSource source) {
+    this.name = name;
+    this.path = path;
+    this.source = source;
+  }
+
+  /** Returns a local file, closed with the input. */
+  static SourceInput of(Path path) {
+    return new SourceInput(path.toString(), path, null);
+  }
+
+  /** Returns a source of the program's, which stays open. */
+  static SourceInput of(ByteSource source) {
+    return new SourceInput(source.name(), null, source);
+  }
+
+  @Override
+  public void open() throws IOException {
+    if (source == null && path != null) {
+      source = ByteSource.file(path);
+    }
+  }
+
+  private ByteSource source() {
+    ByteSource opened = source;
+    if (opened == null) {
+      throw new IllegalStateException(name + " is closed");
+    }
+    return opened;
+  }
+
+  @Override
+  public ByteBuffer readRange(long offset, int length) throws IOException {
+    ByteBuffer bytes = ByteBuffer.allocate(length);
+    while (bytes.position() < length) { // in pieces, since the JDK keeps as large a direct buffer
+      int at = bytes.position();
+      bytes.limit(Math.min(length, at + PIECE));
+      source().readFully(offset + at, bytes);
+    }
+    return bytes.flip();
+  }
+
+  @Override
+  public long length() throws IOException {
+    return source().size();
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  /** Returns a hash of the size and footer, with the places and statistics of all pages. */
+  String identity() {
+    try {
+      long size = length();
+      int footer = footerLength(size);
+      MessageDigest hash = sha256();
+      hash.update(ByteBuffer.allocate(Long.BYTES).putLong(size).flip());
+      hash.update(readRange(size - TAIL - footer, footer));
+      return HexFormat.of().formatHex(hash.digest());
+    } catch (IOException e) {
+      throw new ParquetException(
+          Problem.FILE, "%s: %s".formatted(name, ParquetException.reason(e)), e);
+    }
+  }
+
+  /** Returns the length of a footer, of at least one byte. */
+  private int footerLength(long size) throws IOException {
+    if (size >= TAIL) {
+      int length = readRange(size - TAIL, TAIL).order(ByteOrder.LITTLE_ENDIAN).getInt();
+      if (length > 0 && length <= size - TAIL) {
+        return length;
+      }
+    }
+    throw new ParquetException(Problem.FILE, name + " has no footer of a Parquet file");
+  }
+
+  static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("each Java has SHA-256", e);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (path != null && source != null) {
+      source.close();
+      source = null;
+    }
+  }
+}
