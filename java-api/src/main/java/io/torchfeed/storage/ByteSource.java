@@ -12,7 +12,8 @@ import java.nio.file.Path;
 
 /**
  * Bytes of a fixed length that are read from any position: a file, or an object in a store that
- * serves ranges. Thread-safe: any number of threads read at the same time.
+ * serves ranges, such as {@link HttpSource}. Thread-safe: any number of threads read at the same
+ * time.
  *
  * <pre>{@code
  * ByteSource lines = ByteSource.file(Path.of("train.csv"));
@@ -25,7 +26,8 @@ import java.nio.file.Path;
  * <caption>Readers of sources</caption>
  * <tr><th>reader</th><th>cost</th></tr>
  * <tr><td>{@link io.torchfeed.text.TextPartition#of lines of text}</td><td>a {@link #read} per
- *     buffer, in the reading thread: a slow one stalls its worker</td></tr>
+ *     buffer, in the reading thread: a slow one stalls its worker, unless {@link ReadAhead} has
+ *     the bytes already</td></tr>
  * <tr><td>rows, records and archives of images</td><td>native code reads local files only: {@link
  *     #copyTo} reads the whole source once and needs its size on disk; reading is then as fast as
  *     from any file</td></tr>
@@ -49,12 +51,25 @@ public interface ByteSource extends AutoCloseable {
   long size() throws IOException;
 
   /**
+   * Returns a text that changes with the content, such as an ETag, by which a cache knows whether
+   * its bytes are still the right ones.
+   *
+   * @return the version; empty, as for local files, if none is known
+   * @throws IOException if it cannot be determined
+   */
+  default String version() throws IOException {
+    return "";
+  }
+
+  /**
    * Reads bytes into a buffer, at its position.
    *
    * @param offset the position of the first byte, at least 0
    * @param into a buffer with room for at least one byte; its limit stays where it is
    * @return the number of bytes read, which is also the advance of the buffer's position: at least
    *     1, and often fewer than there is room for; or -1 if the offset is at the end or after it
+   * @throws ByteSourceException if they cannot be read and the source knows more than a reason; its
+   *     readers pass it on
    * @throws IOException if they cannot be read; the reader's exception names source and offset
    */
   int read(long offset, ByteBuffer into) throws IOException;
@@ -100,6 +115,8 @@ public interface ByteSource extends AutoCloseable {
     long size;
     try {
       size = size();
+    } catch (ByteSourceException e) {
+      throw e;
     } catch (IOException | RuntimeException e) {
       throw new ByteSourceException(name(), 0, Failures.reason(e), e);
     }
@@ -139,6 +156,8 @@ public interface ByteSource extends AutoCloseable {
       int count;
       try {
         count = read(at, into);
+      } catch (ByteSourceException e) {
+        throw e;
       } catch (IOException | RuntimeException e) {
         throw new ByteSourceException(name(), at, Failures.reason(e), e);
       }
