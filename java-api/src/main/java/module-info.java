@@ -4,6 +4,7 @@ module io.torchfeed {
   requires transitive org.bytedeco.pytorch;
   requires com.fasterxml.jackson.core;
   requires transitive java.net.http; // HttpSource
+  requires java.xml; // S3Bucket
   requires jdk.jfr;
   requires jdk.unsupported; // signals, by reflection
   requires io.torchfeed.bindings;

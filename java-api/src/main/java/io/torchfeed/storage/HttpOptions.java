@@ -65,8 +65,8 @@ public final class HttpOptions {
   }
 
   /**
-   * Adds a header to each request, such as {@code Authorization}. Other hosts, to which a server
-   * redirects, do not receive it.
+   * Adds a header to each request, such as {@code Authorization}. A redirect to another host does
+   * not take it along.
    *
    * @param name the name of the header, without {@code Range}, {@code Accept-Encoding}, conditions,
    *     and the headers of the connection

@@ -69,8 +69,8 @@ final class HttpPlace {
     private URI now = target;
     private int hops;
 
-    /** Whether another read was redirected to this address. */
-    private boolean isOld = now != origin;
+    /** Set if another read was redirected to this address. */
+    private boolean isOld = !now.equals(origin);
 
     URI now() {
       return now;

@@ -12,7 +12,7 @@ import java.nio.channels.ClosedChannelException;
  * An object behind HTTP or HTTPS, read by requests of ranges. Thread-safe.
  *
  * <pre>{@code
- * HttpOptions options = HttpOptions.defaults().withHeader("Authorization", "Bearer " + token);
+ * HttpOptions options = HttpOptions.defaults().withHeader("Authorization", System.getenv("TOKEN"));
  * URI uri = URI.create("https://data.example.org/train.csv");
  * try (ByteSource lines = ReadAhead.of(HttpSource.of(uri, options))) {
  *   TextPartition plan = TextPartition.of(List.of(lines), 2);
@@ -21,8 +21,8 @@ import java.nio.channels.ClosedChannelException;
  *
  * <p>The first answer tells size and version. All later ones must be of the same version: requests
  * have {@code If-Match} with its ETag if that is strong, or {@code If-Unmodified-Since} if the
- * server sends {@code Last-Modified} and no ETag, and ETag or time of each answer must be those of
- * the first. So the bytes of two versions are never mixed; a changed object is a {@link
+ * server sends {@code Last-Modified} and no ETag, and each answer must have the ETag or time of the
+ * first. The bytes of two versions are never mixed: a changed object is a {@link
  * ByteSourceException} of {@link ByteSourceException.Problem#CHANGED}. Not noticed: with {@code
  * Last-Modified} alone, two changes within a second that leave the size; without both headers, any
  * change that leaves the size.
@@ -87,7 +87,8 @@ public final class HttpSource implements ByteSource {
 
   /** Returns a source with a name, whose requests are allowed by headers. */
   static HttpSource of(String name, URI uri, RequestHeaders headers, HttpOptions options) {
-    return new HttpSource(name, new RangeReader(name, new HttpPlace(uri, headers), options));
+    HttpCaller caller = new HttpCaller(name, new HttpPlace(uri, headers), options);
+    return new HttpSource(name, new RangeReader(caller));
   }
 
   @Override
@@ -114,6 +115,7 @@ public final class HttpSource implements ByteSource {
 
   @Override
   public int read(long offset, ByteBuffer into) throws IOException {
+    requireNonNull(into, "into");
     if (!into.hasRemaining()) {
       throw new IllegalArgumentException("into must have room for at least one byte, got none");
     }

@@ -21,12 +21,13 @@ import org.jspecify.annotations.Nullable;
 final class RangeTransfer implements BodyHandler<Void>, BodySubscriber<Void> {
   private static final int MAX_TEXT = 1 << 13;
 
-  /** Decides from the head of an answer of status 206 whether its bytes are wanted. */
+  /** Decides from the head of an answer of the wanted status whether its bytes are wanted. */
   interface Gate {
-    /** Returns the number of bytes that must come, at most as many as the buffer has room for. */
+    /** Returns the most bytes that may come, at most as many as the buffer has room for. */
     long length(HttpHeaders headers) throws ByteSourceException;
   }
 
+  private final int wanted;
   private final Gate gate;
   private final ByteBuffer into;
   private final byte[] text = new byte[MAX_TEXT];
@@ -46,9 +47,11 @@ final class RangeTransfer implements BodyHandler<Void>, BodySubscriber<Void> {
   /**
    * Creates a transfer.
    *
+   * @param wanted the status of an answer with bytes
    * @param into filled from its position on, which stays
    */
-  RangeTransfer(Gate gate, ByteBuffer into) {
+  RangeTransfer(int wanted, Gate gate, ByteBuffer into) {
+    this.wanted = wanted;
     this.gate = gate;
     this.into = into.duplicate();
   }
@@ -57,7 +60,7 @@ final class RangeTransfer implements BodyHandler<Void>, BodySubscriber<Void> {
   public synchronized BodySubscriber<Void> apply(ResponseInfo info) {
     steps++;
     head = info;
-    if (info.statusCode() == 206) {
+    if (info.statusCode() == wanted) {
       try {
         expected = gate.length(info.headers());
       } catch (ByteSourceException e) {
@@ -141,8 +144,20 @@ final class RangeTransfer implements BodyHandler<Void>, BodySubscriber<Void> {
     return refusal;
   }
 
-  /** Returns the status and the headers; null if none came. */
-  synchronized @Nullable ResponseInfo head() {
+  /** Returns the status of a complete answer. */
+  synchronized int status() {
+    return known().statusCode();
+  }
+
+  /** Returns the headers of a complete answer. */
+  synchronized HttpHeaders headers() {
+    return known().headers();
+  }
+
+  private ResponseInfo known() {
+    if (head == null) {
+      throw new IllegalStateException("an answer without a failure has a head");
+    }
     return head;
   }
 

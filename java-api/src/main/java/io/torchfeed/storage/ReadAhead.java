@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A source that asks another for several large ranges at a time, ahead of readers that read it from
  * begin to end: their small reads then take bytes from memory, at the rate of the line. Its name,
- * size, version and bytes are those of the other. Thread-safe.
+ * size, version and bytes are the same. Thread-safe.
  *
  * <pre>{@code
  * try (ByteSource object = ReadAhead.of(HttpSource.of(URI.create("http://host/train.csv")))) {
@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A read that continues an earlier one starts the ranges from there on. Other reads, of random
  * positions, go to the source as they are, unless a range that is held has their bytes. All readers
- * share the ranges, of which one reader at a time uses most; a reader far behind another may find
- * its range replaced, and reads it again.
+ * share the ranges, and one at a time uses most of them; a reader far behind another may find its
+ * range replaced, and reads it again.
  *
  * <p>The ranges take memory of the Java heap, at most {@code ranges} times {@code rangeBytes}. They
  * are filled by daemon threads, one fewer than ranges, which end with {@link #close} or after ten
@@ -319,7 +319,7 @@ public final class ReadAhead implements ByteSource {
     private final byte[] bytes;
     private boolean isLoaded;
 
-    /** Whether a reader has been at its end. */
+    /** Set by a reader at its end. */
     private boolean isRead;
 
     /** The number of readers that wait or copy. */

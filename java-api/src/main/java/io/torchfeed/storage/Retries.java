@@ -24,7 +24,7 @@ final class Retries {
   static final class PassingException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    /** How long the server asks to wait. */
+    /** The time that the server asks to wait. */
     private final Duration wait;
 
     PassingException(String reason, Duration wait, @Nullable Throwable cause) {

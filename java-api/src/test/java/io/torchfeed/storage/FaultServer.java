@@ -32,7 +32,7 @@ public final class FaultServer implements AutoCloseable {
   /** Headers of each right answer, such as ETag. */
   public final Map<String, String> headers = new TreeMap<>();
 
-  /** Whether conditions of requests are looked at. */
+  /** False to ignore the conditions of requests. */
   public volatile boolean honoursConditions = true;
 
   public volatile byte[] content;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.storage;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -196,7 +197,8 @@ class HttpFaultsTest {
 
   @ParameterizedTest
   @CsvSource({
-    "400, WRONG_ANSWER, the server answered 400 InvalidToken",
+    "400, DENIED, the server answered 400 InvalidToken; check the credentials",
+    "405, WRONG_ANSWER, the server answered 405 InvalidToken",
     "401, DENIED, the server answered 401 InvalidToken; check the credentials",
     "403, DENIED, the server answered 403 InvalidToken; check the credentials",
     "404, MISSING, the server answered 404 InvalidToken: no such object",
@@ -251,7 +253,7 @@ class HttpFaultsTest {
     Map<String, String> head = Map.of("ETag", "\"one\"", "Content-Range", "bytes 0-9/100000");
     server.faults.add(
         (request, connection) ->
-            connection.text(206, head, new String(HttpSourceTest.bytes(10, 1), "ISO-8859-1")));
+            connection.text(206, head, new String(HttpSourceTest.bytes(10, 1), ISO_8859_1)));
     server.faults.add((request, connection) -> connection.text(206, head, "x".repeat(11)));
     try (HttpSource source = source(QUICK)) {
       assertThat(source.read(0, ByteBuffer.allocate(100))).isEqualTo(10);
