@@ -64,10 +64,10 @@ final class Arrows {
             sampler sampler.order sampler.torch
           data.engine: bindings data data.task internal memory trace.ring
           data.pass: data data.engine data.task internal sampler trace.ring
-          data.source: bindings data data.task graph image internal memory sampler table text
+          data.source: bindings data data.task graph image internal memory sampler storage table text
           table: checkpoint data internal internal.sums memory
           data.task: bindings data image internal memory trace.ring
-          checkpoint: bindings internal memory sampler
+          checkpoint: bindings internal memory sampler storage
           compiled: bindings internal
           distributed: bindings distributed.rendezvous internal sampler trace.ring
           distributed.rendezvous: bindings distributed internal sampler trace.ring

@@ -42,6 +42,7 @@ class ProgramsTest {
       """
       import static org.bytedeco.pytorch.global.torch.*;
       import java.io.*;
+      import java.net.URI;
       import java.nio.charset.StandardCharsets;
       import java.nio.file.*;
       import java.util.*;

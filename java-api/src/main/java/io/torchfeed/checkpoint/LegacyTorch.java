@@ -57,12 +57,12 @@ final class LegacyTorch implements TorchStorages {
   }
 
   /**
-   * Opens a file and reads its pickles.
+   * Reads the pickles of a file.
    *
+   * @param channel closed with the returned object, or by a failure
    * @throws CheckpointException if it is of another kind
    */
-  static LegacyTorch open(Path path) throws IOException, UnpicklingException {
-    FileChannel channel = SavedBytes.open(path);
+  static LegacyTorch open(Path path, FileChannel channel) throws IOException, UnpicklingException {
     try {
       try {
         return new LegacyTorch(path, channel);

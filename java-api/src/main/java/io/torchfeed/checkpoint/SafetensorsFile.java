@@ -10,6 +10,7 @@ import io.torchfeed.checkpoint.SafetensorsHeader.MalformedException;
 import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.storage.ByteSource;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Reader;
@@ -83,7 +84,25 @@ public final class SafetensorsFile implements AutoCloseable {
    */
   public static SafetensorsFile open(Path path) {
     requireNonNull(path, "path");
-    FileChannel channel = SavedBytes.open(path);
+    return checked(path, SavedBytes.open(path));
+  }
+
+  /**
+   * Opens a source and checks its header, as {@link #open(Path)}. Of a store, {@link
+   * io.torchfeed.storage.ReadAhead} reads tensors in their order at the rate of the line.
+   *
+   * @param source borrowed; the caller closes it after the file
+   * @return the open file; the caller closes it
+   * @throws CheckpointException if it is unreadable or malformed; the message names the first
+   *     violation
+   * @throws IllegalArgumentException if the name of the source is no path
+   */
+  public static SafetensorsFile open(ByteSource source) {
+    requireNonNull(source, "source");
+    return checked(Path.of(source.name()), SavedBytes.open(source));
+  }
+
+  private static SafetensorsFile checked(Path path, FileChannel channel) {
     try {
       return open(path, channel);
     } catch (JsonProcessingException e) {

@@ -4,11 +4,17 @@ package io.torchfeed.checkpoint;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.RegularFile;
+import io.torchfeed.storage.ByteSource;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.NonWritableChannelException;
+import java.nio.channels.ReadableByteChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
@@ -28,6 +34,21 @@ final class SavedBytes {
       return FileChannel.open(file, StandardOpenOption.READ);
     } catch (IOException e) {
       throw CheckpointException.unreadable(file, e);
+    }
+  }
+
+  /**
+   * Opens a source to read.
+   *
+   * @param source borrowed
+   * @return the channel; the caller closes it
+   * @throws CheckpointException if its size cannot be determined
+   */
+  static FileChannel open(ByteSource source) {
+    try {
+      return new SourceChannel(source, source.size());
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(Path.of(source.name()), e);
     }
   }
 
@@ -105,6 +126,114 @@ final class SavedBytes {
       long skipped = stream.skip(Math.min(count, left));
       left -= skipped;
       return skipped;
+    }
+  }
+
+  /** A source as a file that is open to read. It borrows the source. */
+  private static final class SourceChannel extends FileChannel {
+    private final ByteSource source;
+    private final long size;
+    private long position;
+
+    private SourceChannel(ByteSource source, long size) {
+      this.source = source;
+      this.size = size;
+    }
+
+    @Override
+    public int read(ByteBuffer into, long at) throws IOException {
+      if (!into.hasRemaining() || at >= size) {
+        return into.hasRemaining() ? -1 : 0;
+      }
+      int limit = into.limit();
+      int count = (int) Math.min(into.remaining(), size - at);
+      into.limit(into.position() + count);
+      try {
+        source.readFully(at, into);
+      } finally {
+        into.limit(limit);
+      }
+      return count;
+    }
+
+    @Override
+    public int read(ByteBuffer into) throws IOException {
+      int count = read(into, position);
+      position += Math.max(count, 0);
+      return count;
+    }
+
+    @Override
+    public long read(ByteBuffer[] into, int from, int length) throws IOException {
+      int count = read(into[from]);
+      return count; // fewer than all of them
+    }
+
+    @Override
+    public long position() {
+      return position;
+    }
+
+    @Override
+    public FileChannel position(long newPosition) {
+      position = newPosition;
+      return this;
+    }
+
+    @Override
+    public long size() {
+      return size;
+    }
+
+    @Override
+    public void force(boolean metaData) {}
+
+    @Override
+    protected void implCloseChannel() {}
+
+    @Override
+    public long transferTo(long from, long count, WritableByteChannel target) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public MappedByteBuffer map(MapMode mode, long from, long count) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public FileLock lock(long from, long count, boolean isShared) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public FileLock tryLock(long from, long count, boolean isShared) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public int write(ByteBuffer from) {
+      throw new NonWritableChannelException();
+    }
+
+    @Override
+    public long write(ByteBuffer[] from, int first, int length) {
+      throw new NonWritableChannelException();
+    }
+
+    @Override
+    public int write(ByteBuffer from, long at) {
+      throw new NonWritableChannelException();
+    }
+
+    @Override
+    public FileChannel truncate(long newSize) {
+      throw new NonWritableChannelException();
+    }
+
+    @Override
+    public long transferFrom(ReadableByteChannel from, long at, long count) {
+      throw new NonWritableChannelException();
     }
   }
 }

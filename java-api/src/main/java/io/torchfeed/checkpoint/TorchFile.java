@@ -8,12 +8,14 @@ import io.torchfeed.checkpoint.PickledObjects.UnpicklingException;
 import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.storage.ByteSource;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.zip.ZipException;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
@@ -75,10 +77,29 @@ public final class TorchFile implements AutoCloseable {
    */
   public static TorchFile open(Path path) {
     requireNonNull(path, "path");
-    SavedBytes.requireRegular(path);
+    return open(path, () -> SavedBytes.open(path));
+  }
+
+  /**
+   * Opens a source and reads all of it except the elements of tensors, as {@link #open(Path)}. Its
+   * reads are small; of a store, {@link io.torchfeed.storage.ReadAhead} or {@link
+   * io.torchfeed.storage.CachedSource} makes them few.
+   *
+   * @param source borrowed; the caller closes it after the file
+   * @return the open file; the caller closes it
+   * @throws CheckpointException if it is unreadable or malformed, or has objects that are not
+   *     supported
+   * @throws IllegalArgumentException if the name of the source is no path
+   */
+  public static TorchFile open(ByteSource source) {
+    requireNonNull(source, "source");
+    return open(Path.of(source.name()), () -> SavedBytes.open(source));
+  }
+
+  private static TorchFile open(Path path, Supplier<FileChannel> opening) {
     TorchStorages storages = null;
     try {
-      storages = storages(path);
+      storages = storages(path, opening);
       int limit = Math.max(MIN_LIMIT, 4 * storages.pickleBytes());
       PickledEntries entries = PickledEntries.of(storages.root(), limit);
       for (Map.Entry<String, PickledTensor> entry : entries.tensors().entrySet()) {
@@ -95,16 +116,17 @@ public final class TorchFile implements AutoCloseable {
     }
   }
 
-  private static TorchStorages storages(Path path) throws IOException, UnpicklingException {
+  private static TorchStorages storages(Path path, Supplier<FileChannel> opening)
+      throws IOException, UnpicklingException {
     byte[] begin;
-    try (FileChannel channel = SavedBytes.open(path)) {
+    try (FileChannel channel = opening.get()) {
       begin = SavedBytes.begin(channel);
     }
     if (LegacyTorch.isPickle(begin)) {
-      return LegacyTorch.open(path);
+      return LegacyTorch.open(path, opening.get());
     }
     try {
-      return ZippedTorch.open(path);
+      return ZippedTorch.open(path, opening.get());
     } catch (ZipException e) {
       throw named(begin, e);
     }

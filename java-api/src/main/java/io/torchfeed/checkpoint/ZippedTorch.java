@@ -40,13 +40,13 @@ final class ZippedTorch implements TorchStorages {
   }
 
   /**
-   * Opens a file and reads its pickle.
+   * Reads the pickle of a file.
    *
+   * @param channel closed with the returned object, or by a failure
    * @throws ZipException if it is malformed
    * @throws CheckpointException if it is of another kind
    */
-  static ZippedTorch open(Path path) throws IOException, UnpicklingException {
-    FileChannel channel = SavedBytes.open(path);
+  static ZippedTorch open(Path path, FileChannel channel) throws IOException, UnpicklingException {
     try {
       return open(path, channel, 0, channel.size());
     } catch (IOException | UnpicklingException | RuntimeException | Error e) {

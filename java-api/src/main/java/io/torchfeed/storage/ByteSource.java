@@ -5,7 +5,9 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.FileReplacement;
+import java.io.BufferedInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -28,9 +30,15 @@ import java.nio.file.Path;
  * <tr><td>{@link io.torchfeed.text.TextPartition#of lines of text}</td><td>a {@link #read} per
  *     buffer, in the reading thread: a slow one stalls its worker, unless {@link ReadAhead} has
  *     the bytes already</td></tr>
- * <tr><td>rows, records and archives of images</td><td>native code reads local files only: {@link
- *     #copyTo} reads the whole source once and needs its size on disk; reading is then as fast as
- *     from any file</td></tr>
+ * <tr><td>{@link io.torchfeed.data.source.CsvFile#of CSV}</td><td>reads of 1 MiB, by the caller;
+ *     {@code load} reads twice</td></tr>
+ * <tr><td>{@link io.torchfeed.checkpoint.SafetensorsFile#open tensors of safetensors}, {@link
+ *     io.torchfeed.checkpoint.TorchFile#open of torch.save}</td><td>large reads for elements, small
+ *     ones for headers</td></tr>
+ * <tr><td>Java code</td><td>{@link #readFully}, or {@link #stream}</td></tr>
+ * <tr><td>rows of npy, npz and raw files, records, archives and folders of images</td><td>native
+ *     code reads local files only: {@link #copyTo} reads the whole source once and needs its size
+ *     on disk; reading is then as fast as from any file</td></tr>
  * </table>
  */
 public interface ByteSource extends AutoCloseable {
@@ -51,10 +59,10 @@ public interface ByteSource extends AutoCloseable {
   long size() throws IOException;
 
   /**
-   * Returns a text that changes with the content, such as an ETag, by which a cache knows whether
-   * its bytes are still the right ones.
+   * Returns a text that changes with the content, such as an ETag. {@link CachedSource} finds its
+   * blocks by it.
    *
-   * @return the version; empty, as for local files, if none is known
+   * @return the version; empty if none is known, and for local files
    * @throws IOException if it cannot be determined
    */
   default String version() throws IOException {
@@ -136,6 +144,19 @@ public interface ByteSource extends AutoCloseable {
         channel.write(buffer);
       }
     }
+  }
+
+  /**
+   * Returns the bytes from the first to the last, for readers of streams. Each read of the source
+   * is of 1 MiB or more; {@link ReadAhead} makes them wait less.
+   *
+   * @return a stream that borrows the source, for one thread
+   * @throws ByteSourceException if its size cannot be determined, or is negative
+   */
+  default InputStream stream() throws ByteSourceException {
+    long size = checkedSize();
+    int buffer = (int) Math.max(1, Math.min(size, 1 << 20));
+    return new BufferedInputStream(new SourceStream(this, size), buffer);
   }
 
   /**

@@ -104,6 +104,8 @@ import io.torchfeed.training.TrainingLoop;
 import io.torchfeed.training.TrainingLoopBuilder;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -163,6 +165,8 @@ final class SampleTable {
     all.put(ByteBuffer.class, () -> ByteBuffer.allocate(1));
     all.put(FileTime.class, () -> FileTime.fromMillis(0));
     all.put(Path.class, () -> Files.writeString(folder.resolve("file"), "1\n"));
+    all.put(URI.class, () -> URI.create("http://127.0.0.1:1/a"));
+    all.put(HttpClient.class, HttpClient::newHttpClient);
     all.put(Tensor.class, () -> Tensor.create(new float[] {1, 2}, 2));
     all.put(TensorVector.class, TensorVector::new);
     all.put(Module.class, () -> new LinearImpl(1, 1));

@@ -8,6 +8,7 @@ import io.torchfeed.data.TensorDataset;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.storage.ByteSource;
 import io.torchfeed.table.TableColumns;
 import io.torchfeed.table.TableRows;
 import java.nio.file.Path;
@@ -58,6 +59,22 @@ public final class CsvFile {
     List<Path> paths = new ArrayList<>(List.of(requireNonNull(path, "path")));
     paths.addAll(Checks.copyOf("others", Arrays.asList(requireNonNull(others, "others"))));
     return new CsvFile(CsvOptions.of(paths));
+  }
+
+  /**
+   * Returns a file of a source, or several that are read one after the other, as {@link #of(Path,
+   * Path...)}. Of a store, {@link io.torchfeed.storage.ReadAhead} reads it at the rate of the line;
+   * {@link #load} reads it twice, which {@link io.torchfeed.storage.CachedSource} makes once.
+   *
+   * @param source borrowed; the caller closes it after the last read
+   * @param others more sources
+   * @return the file, not yet read
+   * @throws IllegalArgumentException if the name of a source is no path
+   */
+  public static CsvFile of(ByteSource source, ByteSource... others) {
+    List<ByteSource> sources = new ArrayList<>(List.of(requireNonNull(source, "source")));
+    sources.addAll(Checks.copyOf("others", Arrays.asList(requireNonNull(others, "others"))));
+    return new CsvFile(CsvOptions.ofSources(sources));
   }
 
   /**

@@ -7,6 +7,7 @@ import de.siegmar.fastcsv.reader.CsvReader.CsvReaderBuilder;
 import de.siegmar.fastcsv.reader.CsvRecord;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
 import io.torchfeed.internal.RegularFile;
+import io.torchfeed.storage.ByteSource;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -18,6 +19,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
 
 /** The records of a CSV file after the names in its first line. Not thread-safe. */
 final class CsvRecords implements AutoCloseable {
@@ -40,9 +42,16 @@ final class CsvRecords implements AutoCloseable {
     }
   }
 
-  /** Opens a file; the caller closes the records. */
-  static CsvRecords open(Path path, CsvOptions options) throws IOException {
-    RegularFile.require(path);
+  /**
+   * Opens a file; the caller closes the records.
+   *
+   * @param source the bytes of the file; null if it is opened by its path
+   */
+  static CsvRecords open(Path path, @Nullable ByteSource source, CsvOptions options)
+      throws IOException {
+    if (source == null) {
+      RegularFile.require(path);
+    }
     CsvReaderBuilder builder =
         CsvReader.builder()
             .fieldSeparator(options.separator())
@@ -57,7 +66,9 @@ final class CsvRecords implements AutoCloseable {
       builder.commentStrategy(CommentStrategy.SKIP).commentCharacter(comment);
     }
     CsvReader<CsvRecord> reader =
-        isCompressed(path) ? builder.ofCsvRecord(uncompressed(path)) : builder.ofCsvRecord(path);
+        isCompressed(path, source)
+            ? builder.ofCsvRecord(uncompressed(path, source))
+            : source == null ? builder.ofCsvRecord(path) : builder.ofCsvRecord(source.stream());
     try {
       return new CsvRecords(path, options.separator(), reader);
     } catch (RuntimeException e) {
@@ -66,14 +77,21 @@ final class CsvRecords implements AutoCloseable {
     }
   }
 
-  private static boolean isCompressed(Path path) throws IOException {
-    try (InputStream in = Files.newInputStream(path)) {
+  private static InputStream stream(Path path, @Nullable ByteSource source) throws IOException {
+    return source == null
+        ? new BufferedInputStream(Files.newInputStream(path), BUFFER_BYTES)
+        : source.stream();
+  }
+
+  private static boolean isCompressed(Path path, @Nullable ByteSource source) throws IOException {
+    try (InputStream in = stream(path, source)) {
       return in.read() == GZIP[0] && in.read() == GZIP[1];
     }
   }
 
-  private static InputStream uncompressed(Path path) throws IOException {
-    InputStream in = new BufferedInputStream(Files.newInputStream(path), BUFFER_BYTES);
+  private static InputStream uncompressed(Path path, @Nullable ByteSource source)
+      throws IOException {
+    InputStream in = stream(path, source);
     try {
       return new GZIPInputStream(in, BUFFER_BYTES);
     } catch (IOException e) {

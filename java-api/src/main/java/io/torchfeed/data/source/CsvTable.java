@@ -38,8 +38,9 @@ final class CsvTable {
   }
 
   private void forEachFile(Work work) {
-    for (Path path : options.paths()) {
-      try (CsvRecords records = CsvRecords.open(path, options)) {
+    for (int i = 0; i < options.paths().size(); i++) {
+      Path path = options.paths().get(i);
+      try (CsvRecords records = CsvRecords.open(path, options.source(i), options)) {
         work.on(records);
       } catch (IOException e) {
         throw unreadable(path, e);

@@ -13,7 +13,9 @@ import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.storage.MemorySource;
 import io.torchfeed.testing.TestJvm;
+import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,7 +24,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import java.util.zip.GZIPOutputStream;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CsvFileTest {
   private Path folder;
@@ -252,5 +257,44 @@ class CsvFileTest {
           .containsExactly(
               "CSV needs FastCSV; add the dependency de.siegmar:fastcsv, version 4.4.0");
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void sourcesAreReadAsFiles(boolean isCompressed) throws IOException {
+    StringBuilder text = new StringBuilder("\ufeffx,y\n");
+    for (int i = 0; i < 2000; i++) {
+      text.append(i).append(',').append(i * 0.5).append('\n');
+    }
+    Path file = write(text.toString());
+    byte[] bytes = Files.readAllBytes(file);
+    if (isCompressed) {
+      ByteArrayOutputStream packed = new ByteArrayOutputStream();
+      try (GZIPOutputStream out = new GZIPOutputStream(packed)) {
+        out.write(bytes);
+      }
+      bytes = packed.toByteArray();
+    }
+    MemorySource source = new MemorySource("store/data.csv", bytes);
+    source.most = 1000;
+    CsvFile.CsvColumn[] columns = {
+      CsvFile.CsvColumn.of(DType.INT64, "x"), CsvFile.CsvColumn.of(DType.FLOAT32, "y")
+    };
+    try (TensorDataset data = CsvFile.of(source, source).load(columns);
+        DataLoader loader = DataLoader.over(data).batchSize(4000).build();
+        Batches batches = loader.epoch(0)) {
+      assertThat(data.size()).isEqualTo(4000);
+      Batch batch = batches.next();
+      assertThat(Rows.longs(batch.tensor(0)))
+          .isEqualTo(LongStream.range(0, 4000).map(i -> i % 2000).toArray());
+      float[] values = new float[4000];
+      batch.tensor(1).data_ptr_float().get(values);
+      assertThat(values[3999]).isEqualTo(1999 * 0.5f);
+    }
+    source.failsAt = 5;
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> CsvFile.of(source).load(columns))
+        .withMessageStartingWith("cannot read store/data.csv: ")
+        .withMessageContaining("no route to the store");
   }
 }
