@@ -24,8 +24,8 @@ LICENCES = {
     "byte-buddy-": "Apache-2.0", "commons-math3-": "Apache-2.0", "cuda-": PAGE, "fastcsv-": "MIT", "jackson-": "Apache-2.0",
     "javacpp-": PAGE, "jmh-": "GPL-2.0-only WITH Classpath-exception-2.0", "jopt-simple-": "MIT", "jqwik-": "EPL-2.0",
     "jspecify-": "Apache-2.0", "junit-": "EPL-2.0", "leptonica-": PAGE, "open-test-reporting-": "Apache-2.0",
-    "openblas-": PAGE, "opentest4j-": "Apache-2.0", "picocli-": "Apache-2.0", "pytorch-": PAGE, "slf4j-": "MIT",
-    "torchfeed-": "Apache-2.0", "zstd-jni-": PAGE,
+    "openblas-": PAGE, "opentelemetry-": "Apache-2.0", "opentest4j-": "Apache-2.0", "picocli-": "Apache-2.0",
+    "pytorch-": PAGE, "slf4j-": "MIT", "torchfeed-": "Apache-2.0", "zstd-jni-": PAGE,
 }
 
 

@@ -10,6 +10,7 @@ module io.torchfeed {
   requires io.torchfeed.bindings;
   requires static com.github.luben.zstd_jni;
   requires static de.siegmar.fastcsv; // CsvFile
+  requires static io.opentelemetry.api; // LoopMonitor.telemetry
   requires static java.desktop; // ImageDecoder.imageIo, SummaryWriter.image
   requires static org.bytedeco.cuda; // NvJpegDecoder
   requires static transitive org.jspecify;

@@ -3,6 +3,7 @@ package io.torchfeed.training;
 
 import static java.util.Objects.requireNonNull;
 
+import io.opentelemetry.api.GlobalOpenTelemetry;
 import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.summary.SummaryWriter;
 import java.nio.file.Path;
@@ -71,6 +72,36 @@ public interface LoopMonitor {
    */
   static LoopMonitor curves(Path folder, long everySteps) {
     return new FolderCurves(requireNonNull(folder, "folder"), everySteps);
+  }
+
+  /**
+   * Returns a monitor that gives the figures of this rank to the SDK of OpenTelemetry that the
+   * program has registered ({@code GlobalOpenTelemetry}); without one, it does nothing. All names
+   * begin with {@code torchfeed.}: {@code training.steps}, {@code training.samples}, {@code
+   * training.step.duration}, {@code training.loss}, {@code training.learning_rate} if the loop sets
+   * it, {@code training.metric} of the last evaluation, {@code loader.batches}, {@code
+   * loader.bytes}, {@code loader.wait.time}, {@code loader.ready}, and of a {@code
+   * DistributedDataParallel}, {@code group.reductions}, {@code group.sent} in bytes and {@code
+   * group.wait.time}. Times are in seconds. The attributes {@code torchfeed.rank} and {@code
+   * torchfeed.world_size} tell ranks apart. An SDK that is registered during the run receives the
+   * counts from its beginning on. Needs the dependency {@code io.opentelemetry:opentelemetry-api}.
+   *
+   * @param everySteps the steps from one record to the next, at least 1; the steps after the last
+   *     one are counted, too
+   * @return a monitor for one run
+   * @throws IllegalArgumentException if the number of steps is below 1
+   * @throws IllegalStateException if OpenTelemetry's API is missing
+   */
+  static LoopMonitor telemetry(long everySteps) {
+    try {
+      requireNonNull(GlobalOpenTelemetry.class.getName());
+    } catch (NoClassDefFoundError e) {
+      throw new IllegalStateException(
+          "telemetry needs OpenTelemetry's API; add the dependency"
+              + " io.opentelemetry:opentelemetry-api, version 1.68.0",
+          e);
+    }
+    return new Telemetry(everySteps);
   }
 
   /**
