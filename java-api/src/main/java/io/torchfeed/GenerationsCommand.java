@@ -5,8 +5,6 @@ import io.torchfeed.elastic.Generation;
 import io.torchfeed.elastic.Generations;
 import io.torchfeed.internal.Quotes;
 import java.io.PrintStream;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -21,8 +19,6 @@ final class GenerationsCommand {
       generations FOLDER: lists the generations that an elastic job has noted in a folder
       exit status: 0 done; 1 failed; 2 other arguments""";
 
-  private static final int FAILED = 1;
-  private static final int WRONG_USAGE = 2;
   private static final String ROW = "%-10s %10s %6s %6s %10s  %-10s %-20s %s%n";
 
   private GenerationsCommand() {}
@@ -34,19 +30,11 @@ final class GenerationsCommand {
    * @return the exit status
    */
   static int run(List<String> args, PrintStream out, PrintStream err) {
-    if (LaunchCommand.isHelp(args)) {
-      out.println(HELP);
-      return 0;
-    }
-    if (args.size() != 1) {
-      err.println("error: " + USAGE + " is expected, got " + String.join(" ", args));
-      return WRONG_USAGE;
-    }
-    Path folder = Path.of(args.get(0));
-    if (!Files.isDirectory(folder)) {
-      err.println("error: " + Quotes.printable(folder.toString()) + " is not a folder");
-      return FAILED;
-    }
+    return new FolderCommand(USAGE, HELP)
+        .run(args, args.size() == 1, out, err, folder -> print(folder, out));
+  }
+
+  private static void print(Path folder, PrintStream out) {
     try (Generations generations = Generations.open(folder, 1)) {
       List<Generation> all = generations.all();
       out.printf(ROW, "generation", "step", "ranks", "epoch", "samples", "from", "began", "state");
@@ -62,10 +50,6 @@ final class GenerationsCommand {
             each.began().truncatedTo(ChronoUnit.SECONDS),
             each.state().map(Path::toString).map(Quotes::printable).orElse("-"));
       }
-      return 0;
-    } catch (IllegalArgumentException | UncheckedIOException e) {
-      err.println("error: " + Quotes.printable(String.valueOf(e.getMessage())));
-      return FAILED;
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed;
 
+import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.report.RunReport;
 import java.io.IOException;
@@ -21,9 +22,6 @@ final class ReportCommand {
       folder; by default as FOLDER/report.html
       exit status: 0 done; 1 failed; 2 other arguments""";
 
-  private static final int FAILED = 1;
-  private static final int WRONG_USAGE = 2;
-
   private ReportCommand() {}
 
   /**
@@ -33,30 +31,37 @@ final class ReportCommand {
    * @return the exit status
    */
   static int run(List<String> args, PrintStream out, PrintStream err) {
-    if (LaunchCommand.isHelp(args)) {
-      out.println(HELP);
-      return 0;
-    }
-    if (args.isEmpty() || args.size() > 2) {
-      err.println("error: " + USAGE + " is expected, got " + String.join(" ", args));
-      return WRONG_USAGE;
-    }
-    Path folder = Path.of(args.get(0));
-    if (!Files.isDirectory(folder)) {
-      err.println("error: " + Quotes.printable(folder.toString()) + " is not a folder");
-      return FAILED;
-    }
-    Path file = args.size() == 2 ? Path.of(args.get(1)) : folder.resolve("report.html");
+    boolean fits = args.size() == 1 || args.size() == 2;
+    return new FolderCommand(USAGE, HELP)
+        .run(
+            args,
+            fits,
+            out,
+            err,
+            folder -> {
+              Path file = args.size() == 2 ? Path.of(args.get(1)) : folder.resolve("report.html");
+              write(file, page(folder));
+              out.println(Quotes.printable(file.toString()));
+            });
+  }
+
+  private static String page(Path folder) {
     try {
-      Files.writeString(file, RunReport.read(folder).html(), StandardCharsets.UTF_8);
-      out.println(Quotes.printable(file.toString()));
-      return 0;
-    } catch (IOException e) {
-      err.println("error: " + Quotes.printable(e.toString()));
-      return FAILED;
-    } catch (IllegalArgumentException | UncheckedIOException e) {
-      err.println("error: " + Quotes.printable(String.valueOf(e.getMessage())));
-      return FAILED;
+      return RunReport.read(folder).html();
+    } catch (IOException | UncheckedIOException e) {
+      throw failed("cannot read the run in " + folder, e);
     }
+  }
+
+  private static void write(Path file, String page) {
+    try {
+      Files.writeString(file, page, StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw failed("cannot write " + file, e);
+    }
+  }
+
+  private static IllegalArgumentException failed(String what, Exception cause) {
+    return new IllegalArgumentException(what + ": " + Failures.reason(cause), cause);
   }
 }

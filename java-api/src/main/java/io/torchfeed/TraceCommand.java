@@ -2,10 +2,8 @@
 package io.torchfeed;
 
 import io.torchfeed.internal.Quotes;
-import io.torchfeed.trace.analysis.DumpException;
 import io.torchfeed.trace.analysis.TraceReport;
 import java.io.PrintStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -23,9 +21,6 @@ final class TraceCommand {
         --flight-recorder FOLDER  also writes the calls for PyTorch's torchfrtrace
       exit status: 0 done; 1 failed; 2 other arguments""";
 
-  private static final int FAILED = 1;
-  private static final int WRONG_USAGE = 2;
-
   private TraceCommand() {}
 
   /**
@@ -35,10 +30,6 @@ final class TraceCommand {
    * @return the exit status
    */
   static int run(List<String> args, PrintStream out, PrintStream err) {
-    if (LaunchCommand.isHelp(args)) {
-      out.println(HELP);
-      return 0;
-    }
     @Nullable String timeline = null;
     @Nullable String recorder = null;
     boolean isRight = args.size() % 2 == 1 && !args.get(0).startsWith("-");
@@ -49,36 +40,30 @@ final class TraceCommand {
         default -> isRight = false;
       }
     }
-    if (!isRight) {
-      err.println("error: " + USAGE + " is expected, got " + String.join(" ", args));
-      return WRONG_USAGE;
-    }
-    Path folder = Path.of(args.get(0));
-    if (!Files.isDirectory(folder)) {
-      err.println("error: " + Quotes.printable(folder.toString()) + " is not a folder");
-      return FAILED;
-    }
-    Path file = timeline == null ? folder.resolve("trace.perfetto-trace") : Path.of(timeline);
-    return merge(folder, file, recorder == null ? null : Path.of(recorder), out, err);
+    @Nullable String perfetto = timeline;
+    @Nullable Path calls = recorder == null ? null : Path.of(recorder);
+    return new FolderCommand(USAGE, HELP)
+        .run(
+            args,
+            isRight,
+            out,
+            err,
+            folder -> {
+              Path file =
+                  perfetto == null ? folder.resolve("trace.perfetto-trace") : Path.of(perfetto);
+              merge(folder, file, calls, out);
+            });
   }
 
-  private static int merge(
-      Path folder, Path timeline, @Nullable Path recorder, PrintStream out, PrintStream err) {
-    try {
-      TraceReport report = TraceReport.of(folder);
-      report.print(out);
-      report.writePerfetto(timeline);
-      out.println();
-      out.println("timeline: " + Quotes.printable(timeline.toString()));
-      if (recorder != null) {
-        int files = report.writeFlightRecorder(recorder);
-        out.printf(
-            "flight recorder: %d files in %s%n", files, Quotes.printable(recorder.toString()));
-      }
-      return 0;
-    } catch (DumpException e) {
-      err.println("error: " + e.getMessage());
-      return FAILED;
+  private static void merge(Path folder, Path timeline, @Nullable Path recorder, PrintStream out) {
+    TraceReport report = TraceReport.of(folder);
+    report.print(out);
+    report.writePerfetto(timeline);
+    out.println();
+    out.println("timeline: " + Quotes.printable(timeline.toString()));
+    if (recorder != null) {
+      int files = report.writeFlightRecorder(recorder);
+      out.printf("flight recorder: %d files in %s%n", files, Quotes.printable(recorder.toString()));
     }
   }
 }

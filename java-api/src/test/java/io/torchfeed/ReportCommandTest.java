@@ -46,14 +46,26 @@ class ReportCommandTest {
   void otherArgumentsAndFoldersAreErrors(@TempDir Path folder) throws IOException {
     assertThat(run()).isEqualTo(2);
     assertThat(run("a", "b", "c")).isEqualTo(2);
+    assertThat(run("a", "b", "c\u001b[2J")).isEqualTo(2);
     assertThat(run(folder.resolve("n\u001bo").toString())).isEqualTo(1);
     assertThat(run(folder.toString())).isEqualTo(1);
     Files.writeString(folder.resolve("scalars.csv"), "step,tag,value,seconds\n");
     assertThat(run(folder.toString(), folder.resolve("no/page.html").toString())).isEqualTo(1);
     assertThat(printed())
         .contains("error: report FOLDER [FILE] is expected, got a b c")
+        .contains("got a b c\\u001b[2J")
         .contains("n\\u001bo is not a folder")
         .contains("has no scalars.csv, metrics.csv or generation of a run")
-        .contains("error: java.nio.file.NoSuchFileException: ");
+        .contains("error: cannot write " + folder.resolve("no/page.html"))
+        .contains("page.html: no such file or directory")
+        .doesNotContain("Exception");
+  }
+
+  @Test
+  void tablesNeedNotBeUtf8(@TempDir Path folder) throws IOException {
+    byte[] latin1 = "epoch,Gr\u00f6\u00dfe\n1,2.5\n".getBytes(StandardCharsets.ISO_8859_1);
+    Files.write(folder.resolve("metrics.csv"), latin1);
+    assertThat(run(folder.toString())).isZero();
+    assertThat(folder.resolve("report.html")).content().contains("<h3>Gr\ufffd\ufffde</h3>");
   }
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.report;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -58,6 +63,22 @@ record RunFiles(Path root, List<Path> all) {
           .put(isRank ? Integer.parseInt(rank.group(1)) : 0, file);
     }
     return runs;
+  }
+
+  /** Opens a text; bytes that are not UTF-8 become U+FFFD, since other programs wrote them. */
+  static BufferedReader open(Path file) throws IOException {
+    return new BufferedReader(new InputStreamReader(Files.newInputStream(file), UTF_8));
+  }
+
+  /** Returns the lines of a text. */
+  static List<String> lines(Path file) throws IOException {
+    List<String> lines = new ArrayList<>();
+    try (BufferedReader reader = open(file)) {
+      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+        lines.add(line);
+      }
+    }
+    return lines;
   }
 
   private static Path folderOf(Path file) {

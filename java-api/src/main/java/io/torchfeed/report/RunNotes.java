@@ -5,7 +5,6 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.torchfeed.internal.JsonObject;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -44,7 +43,7 @@ final class RunNotes {
   /** Returns the lines that can be read, in their order. */
   static List<Note> read(Path file) throws IOException {
     List<Note> notes = new ArrayList<>();
-    for (String line : Files.readAllLines(file)) {
+    for (String line : RunFiles.lines(file)) {
       if (line.length() <= MAX_LINE) {
         Map<String, String> fields = fields(line);
         if (!fields.isEmpty()) {

@@ -3,7 +3,6 @@ package io.torchfeed.report;
 
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
@@ -36,7 +35,7 @@ record ScalarFile(Map<String, Curve> curves, int unread) {
   static ScalarFile read(Path file) throws IOException {
     Map<String, Points> points = new TreeMap<>();
     int unread = 0;
-    try (BufferedReader lines = Files.newBufferedReader(file)) {
+    try (BufferedReader lines = RunFiles.open(file)) {
       String line = lines.readLine(); // the names of the columns
       for (line = lines.readLine(); line != null; line = lines.readLine()) {
         unread += add(line, points) ? 0 : 1;

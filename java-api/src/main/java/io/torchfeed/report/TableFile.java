@@ -2,7 +2,6 @@
 package io.torchfeed.report;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +14,7 @@ final class TableFile {
 
   /** Returns a curve for each column of numbers behind the first one, which is the epoch. */
   static List<Curve> read(Path file) throws IOException {
-    List<String> lines = Files.readAllLines(file);
+    List<String> lines = RunFiles.lines(file);
     if (lines.isEmpty()) {
       return List.of();
     }
