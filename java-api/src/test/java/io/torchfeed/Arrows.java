@@ -81,7 +81,7 @@ final class Arrows {
           training.steps: data data.loader distributed distributed.training sampler
           elastic: checkpoint data data.loader distributed distributed.membership \
             distributed.training internal sampler training training.steps
-          report: distributed.membership elastic internal
+          report: distributed.membership elastic internal trace.analysis
           amp: bindings checkpoint internal memory
           spark: checkpoint compiled data data.loader distributed distributed.training image \
             internal memory sampler training

@@ -55,7 +55,7 @@ class ReportCommandTest {
         .contains("error: report FOLDER [FILE] is expected, got a b c")
         .contains("got a b c\\u001b[2J")
         .contains("n\\u001bo is not a folder")
-        .contains("has no scalars.csv, metrics.csv or generation of a run")
+        .contains("has no scalars.csv, metrics.csv, trace or generation of a run")
         .contains("error: cannot write " + folder.resolve("no/page.html"))
         .contains("page.html: no such file or directory")
         .doesNotContain("Exception");

@@ -18,9 +18,13 @@ final class LineChart {
   private static final int ROWS = 12;
   private static final int DOTS = 20;
 
+  /** The curve with a point where its value changes, which it has until the next one. */
+  private static final String RANKS = "train/ranks";
+
   private final Curve curve;
   private final String unit;
   private final Collection<Long> changes;
+  private final boolean isHeld;
   private final double low;
   private final double high;
   private final double from;
@@ -36,6 +40,7 @@ final class LineChart {
     this.curve = curve;
     this.unit = unit;
     this.changes = changes;
+    isHeld = curve.tag().equals(RANKS);
     double least = curve.values()[curve.lowest()];
     double most = curve.values()[curve.highest()];
     double pad = most > least ? 0.06 * (most - least) : Math.max(1e-9, 0.1 * Math.abs(most));
@@ -159,12 +164,17 @@ final class LineChart {
     List<String> means = new ArrayList<>();
     List<String> upper = new ArrayList<>();
     List<String> lower = new ArrayList<>();
+    double held = 0;
     int buckets = Math.min(BUCKETS, curve.size());
     for (int i = 0; i < buckets; i++) {
       Bucket each =
           bucket(
               (int) ((long) i * curve.size() / buckets), (int) ((i + 1L) * curve.size() / buckets));
-      means.add(at(each.place(), y(each.mean())));
+      if (isHeld && i > 0) {
+        means.add(at(each.place(), held));
+      }
+      held = y(each.mean());
+      means.add(at(each.place(), held));
       upper.add(at(each.place(), y(each.most())));
       lower.add(0, at(each.place(), y(each.least())));
       if (buckets <= DOTS) {

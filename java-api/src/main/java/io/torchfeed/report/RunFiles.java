@@ -3,6 +3,7 @@ package io.torchfeed.report;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.torchfeed.trace.analysis.TraceReport;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -46,6 +47,15 @@ record RunFiles(Path root, List<Path> all) {
         .filter(
             path -> String.valueOf(path.getFileName()).matches("generation-\\d{1,9}\\.\\d{1,9}"))
         .filter(Files::isDirectory)
+        .map(RunFiles::folderOf)
+        .distinct()
+        .toList();
+  }
+
+  /** Returns the folders that have dumps of traces. */
+  List<Path> withTraces() {
+    return all.stream()
+        .filter(path -> TraceReport.isDump(path) && Files.isRegularFile(path))
         .map(RunFiles::folderOf)
         .distinct()
         .toList();

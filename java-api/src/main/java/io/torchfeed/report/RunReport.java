@@ -26,6 +26,7 @@ public final class RunReport {
   private final Map<String, Map<Integer, ScalarFile>> runs = new TreeMap<>();
   private final Map<String, List<Curve>> tables = new TreeMap<>();
   private final List<Note> notes = new ArrayList<>();
+  private final List<TraceSection> traces = new ArrayList<>();
   private final WorldTable world;
   private int unread;
 
@@ -46,6 +47,9 @@ public final class RunReport {
     for (Path file : files.named("run.jsonl")) {
       notes.addAll(RunNotes.read(file));
     }
+    for (Path folder : files.withTraces()) {
+      traces.add(new TraceSection(files.root().relativize(folder).toString(), folder));
+    }
     world = new WorldTable(files.withGenerations(), notes);
   }
 
@@ -61,9 +65,10 @@ public final class RunReport {
     RunReport report = new RunReport(RunFiles.find(requireNonNull(folder, "folder")));
     if (report.runs.isEmpty()
         && report.tables.isEmpty()
+        && report.traces.isEmpty()
         && report.files.withGenerations().isEmpty()) {
       throw new IllegalArgumentException(
-          folder + " has no scalars.csv, metrics.csv or generation of a run");
+          folder + " has no scalars.csv, metrics.csv, trace or generation of a run");
     }
     return report;
   }
@@ -95,6 +100,7 @@ public final class RunReport {
       out.close("div");
     }
     world.addTo(out);
+    traces.forEach(each -> each.addTo(out));
     machines(out);
     sources(out);
     return out.close("main").close("body").close("html").toString();

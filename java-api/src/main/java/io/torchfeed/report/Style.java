@@ -7,10 +7,10 @@ final class Style {
       """
       :root { color-scheme: light dark; --page: #f9f9f7; --card: #fcfcfb; --ink: #0b0b0b;
         --soft: #52514e; --grid: #e1e0d9; --edge: #d5d4cc; --c0: #2a78d6; --c1: #eb6834;
-        --c2: #1baf7a; --c3: #8a6fd1; }
+        --c2: #1baf7a; --c3: #8a6fd1; --c4: #8b8a83; }
       @media (prefers-color-scheme: dark) { :root { --page: #0d0d0d; --card: #1a1a19;
         --ink: #ffffff; --soft: #c3c2b7; --grid: #2c2c2a; --edge: #3b3a37; --c0: #3987e5;
-        --c1: #d95926; --c2: #199e70; --c3: #9085e9; } }
+        --c1: #d95926; --c2: #199e70; --c3: #9085e9; --c4: #8e8d86; } }
       * { box-sizing: border-box; }
       body { margin: 0; background: var(--page); color: var(--ink);
         font: 15px/1.5 system-ui, sans-serif; }
@@ -36,7 +36,7 @@ final class Style {
       .s0 { stroke: var(--c0); } .s1 { stroke: var(--c1); } .s2 { stroke: var(--c2); }
       .s3 { stroke: var(--c3); }
       .f0 { fill: var(--c0); } .f1 { fill: var(--c1); } .f2 { fill: var(--c2); }
-      .f3 { fill: var(--c3); }
+      .f3 { fill: var(--c3); } .f4 { fill: var(--c4); }
       .band { opacity: 0.18; }
       .key { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 0 0 6px; padding: 0;
         list-style: none; color: var(--soft); font-size: 13px; }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.torchfeed.trace.analysis.SyntheticRun;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.io.StringReader;
@@ -75,6 +76,7 @@ class RunReportTest {
           "{\"version\":1,\"run\":1,\"number\":%d,\"ranks\":%d,\"origin\":\"START\",\"step\":%d,\"epoch\":0,\"samples\":0,\"began\":\"2026-01-02T03:04:05.678Z\"}"
               .formatted(number, 3 - number, 60 * (number - 1)));
     }
+    SyntheticRun.main(new String[] {run.resolve("trace").toString(), "2", "30"});
     return run;
   }
 
@@ -104,6 +106,7 @@ class RunReportTest {
             "Slowest steps",
             "Epochs, from metrics.csv",
             "Changes of the ranks",
+            "Traces in trace",
             "Machines and versions",
             "Sources");
     assertThat(texts(page, "figcaption"))
@@ -121,6 +124,39 @@ class RunReportTest {
         .contains("Ranks came or went after 60 steps; dashed lines in the curves show it.")
         .contains("2 rows of scalars are incomplete and left out.");
     assertThat(texts(page, "svg")).filteredOn(text -> text.contains("changed after 60")).hasSize(5);
+  }
+
+  @Test
+  void theNumberOfRanksHoldsUntilItsNextPoint() throws Exception {
+    Path run = folder.resolve("held");
+    String head = "step,tag,value,seconds";
+    write(run.resolve("scalars.csv"), head, row(1, "train/ranks", 3), row(101, "train/ranks", 2));
+    Document page = parsed(RunReport.read(run).html());
+    Element line = (Element) page.getElementsByTagName("polyline").item(0);
+    String[] points = line.getAttribute("points").split(" ", -1);
+    assertThat(points).hasSize(3);
+    assertThat(points[1]).startsWith(points[2].split(",", -1)[0] + ",");
+    assertThat(points[1]).endsWith("," + points[0].split(",", -1)[1]);
+  }
+
+  @Test
+  void tracesShowWhoWaitedForWhom() throws Exception {
+    Path run = run("traced");
+    Document page = parsed(RunReport.read(run).html());
+    assertThat(texts(page, "td"))
+        .containsSequence("1", "host0/101")
+        .anyMatch(text -> text.matches("15[0-2](\\.\\d)? ms"))
+        .anyMatch(text -> text.matches("50\\.\\d+ ms before backward in step \\d*9"));
+    assertThat(texts(page, "h3"))
+        .containsSequence("Step 9: 54.9 ms", "Step 19: 54.9 ms", "Step 29: 54.9 ms");
+    assertThat(texts(page, "figcaption"))
+        .anyMatch(
+            text ->
+                text.matches("Ranks waited for others up to 50.* ms; rank 1 waited least, 0.* ms"));
+    assertThat(texts(page, "p")).anyMatch(text -> text.startsWith("Processes: 2, hosts: 1; all"));
+    Files.write(run.resolve("trace/trace-host0-100.tftrace"), new byte[] {1});
+    assertThat(texts(parsed(RunReport.read(run).html()), "p"))
+        .anyMatch(text -> text.matches("They cannot be merged: .* is no dump of a trace; .*"));
   }
 
   @Test
@@ -157,7 +193,7 @@ class RunReportTest {
   void aFolderWithoutARunIsRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> RunReport.read(folder))
-        .withMessageEndingWith(" has no scalars.csv, metrics.csv or generation of a run");
+        .withMessageEndingWith(" has no scalars.csv, metrics.csv, trace or generation of a run");
   }
 
   @Test
@@ -169,28 +205,50 @@ class RunReportTest {
     assertThat(brightness(page, "dark", "preferredColorScheme=0")).isLessThan(0.3);
   }
 
-  /** Returns the mean brightness of the page, in [0, 1]. */
-  private double brightness(Path page, String name, String setting) throws Exception {
-    Path png = folder.resolve(name + ".png");
+  /** A frame is as narrow as a phone, which the window of a browser cannot be. */
+  @Test
+  void aPhoneShowsItWithoutScrollingSideways() throws Exception {
+    assumeTrue(Files.isExecutable(BROWSER), "skipped: there is no browser at " + BROWSER);
+    Files.writeString(folder.resolve("page.html"), RunReport.read(run("fourth")).html());
+    Path frame = folder.resolve("frame.html");
+    write(
+        frame,
+        "<title>not loaded</title>",
+        "<iframe id='f' src='page.html' style='width:390px;height:800px;border:0'></iframe>",
+        "<script>onload = () => {",
+        "  const page = document.getElementById('f').contentDocument.documentElement;",
+        "  document.title = 'width ' + page.scrollWidth + ' of ' + page.clientWidth;",
+        "};</script>");
+    String dom = browse("phone", frame, "--allow-file-access-from-files", "--dump-dom");
+    assertThat(dom.replaceAll("(?s).*<title>(.*)</title>.*", "$1")).matches("width (\\d+) of \\1");
+  }
+
+  /** Runs the browser on a page; returns its output. */
+  private String browse(String name, Path page, String... options) throws Exception {
+    Path log = folder.resolve(name + ".log");
+    List<String> command = new ArrayList<>(List.of(BROWSER.toString(), "--headless"));
+    command.addAll(List.of("--no-sandbox", "--disable-gpu"));
+    command.add("--user-data-dir=" + folder.resolve("browser-" + name));
+    command.addAll(List.of(options));
+    command.add(page.toUri().toString());
     Process browser =
-        new ProcessBuilder(
-                BROWSER.toString(),
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--user-data-dir=" + folder.resolve("browser-" + name),
-                "--blink-settings=" + setting,
-                "--window-size=500,900",
-                "--screenshot=" + png,
-                page.toUri().toString())
-            .redirectErrorStream(true)
-            .redirectOutput(folder.resolve(name + ".log").toFile())
+        new ProcessBuilder(command)
+            .redirectError(folder.resolve(name + ".err").toFile())
+            .redirectOutput(log.toFile())
             .start();
     try {
       assertThat(browser.waitFor(100, TimeUnit.SECONDS)).isTrue();
     } finally {
       browser.destroyForcibly();
     }
+    return Files.readString(log);
+  }
+
+  /** Returns the mean brightness of the page, in [0, 1]. */
+  private double brightness(Path page, String name, String setting) throws Exception {
+    Path png = folder.resolve(name + ".png");
+    browse(
+        name, page, "--blink-settings=" + setting, "--window-size=500,900", "--screenshot=" + png);
     assertThat(png).exists();
     BufferedImage image = ImageIO.read(png.toFile());
     long sum = 0;

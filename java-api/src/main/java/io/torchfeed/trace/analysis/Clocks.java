@@ -29,29 +29,39 @@ final class Clocks {
     }
 
     long offset(long time) {
-      Bounds before = points.get(0);
-      for (Bounds next : points) {
-        if (next.at > time) {
-          double share = next == before ? 0 : (double) (time - before.at) / (next.at - before.at);
-          return before.middle() + Math.round((next.middle() - before.middle()) * share);
-        }
-        before = next;
+      if (points.size() == 1) {
+        return points.get(0).middle();
       }
-      return before.middle();
+      // the lines continue for a window before the first point and behind the last one
+      long begin = points.get(0).at() - WINDOW;
+      long end = points.get(points.size() - 1).at() + WINDOW;
+      long within = Math.max(begin, Math.min(end, time));
+      int after = 1;
+      while (after < points.size() - 1 && points.get(after).at() <= within) {
+        after++;
+      }
+      Bounds one = points.get(after - 1);
+      Bounds other = points.get(after);
+      double share = (within - one.at()) / (double) Math.max(1, other.at() - one.at());
+      return one.middle() + Math.round((other.middle() - one.middle()) * share);
     }
   }
 
-  /** The bounds of a difference around a time. */
+  /** The bounds of a difference in a time. */
   private static final class Bounds {
-    private final long at;
+    private long first = Long.MAX_VALUE;
+    private long last = Long.MIN_VALUE;
     private long least = Long.MIN_VALUE;
     private long most = Long.MAX_VALUE;
 
-    Bounds(long at) {
-      this.at = at;
+    /** Returns the middle of the time. */
+    long at() {
+      return first + (last - first) / 2;
     }
 
-    void narrow(long atLeast, long atMost) {
+    void narrow(long time, long atLeast, long atMost) {
+      first = Math.min(first, time);
+      last = Math.max(last, time);
       least = Math.max(least, atLeast);
       most = Math.min(most, atMost);
     }
@@ -92,15 +102,15 @@ final class Clocks {
   }
 
   private static Bounds exact() {
-    Bounds exact = new Bounds(0);
-    exact.narrow(0, 0);
+    Bounds exact = new Bounds();
+    exact.narrow(0, 0, 0);
     return exact;
   }
 
   /** Returns a clock by the meetings with those that are aligned; null if there is none. */
   private @Nullable Line line(String clock, Iterable<GroupCalls> groups) {
     TreeMap<Long, Bounds> windows = new TreeMap<>();
-    Bounds whole = new Bounds(0);
+    Bounds whole = new Bounds();
     for (GroupCalls group : groups) {
       for (long number = group.first(); number < group.end(); number++) {
         if (group.isMeeting(number, Event.MEETS)) {
@@ -131,11 +141,11 @@ final class Clocks {
       if (dumps.get(each.dump()).clock().equals(clock)) {
         long least = lastArrival - each.ended(number);
         long most = firstEnd - each.arrived(number);
-        long window = Math.floorDiv(each.ended(number), WINDOW);
-        whole.narrow(least, most);
+        long time = each.ended(number);
+        whole.narrow(time, least, most);
         windows
-            .computeIfAbsent(window, index -> new Bounds(index * WINDOW + WINDOW / 2))
-            .narrow(least, most);
+            .computeIfAbsent(Math.floorDiv(time, WINDOW), index -> new Bounds())
+            .narrow(time, least, most);
       }
     }
   }

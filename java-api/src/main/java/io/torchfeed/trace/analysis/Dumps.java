@@ -13,6 +13,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -28,8 +29,19 @@ record Dumps(List<Dump> all, List<Totals> totals, Map<String, GroupCalls> groups
   private static final String ONE_RUN =
       "use a folder for each run, or remove the dumps of other runs";
 
-  /** Sums over the events of a dump. */
+  /** The time of a step by the clock of its dump. */
+  record StepTime(long step, long start, long end) {
+    long nanos() {
+      return end - start;
+    }
+  }
+
+  /** Sums over the events of a dump, and its slowest steps. */
   static final class Totals {
+    private static final int SLOWEST = 16;
+
+    private final PriorityQueue<StepTime> slowest =
+        new PriorityQueue<>(Comparator.comparingLong(StepTime::nanos));
     private final long[] nanos = new long[Kind.values().length];
     private final long[] counts = new long[Kind.values().length];
     private long first = Long.MAX_VALUE;
@@ -38,6 +50,18 @@ record Dumps(List<Dump> all, List<Totals> totals, Map<String, GroupCalls> groups
       nanos[kind.code()] += end - start;
       counts[kind.code()]++;
       first = Math.min(first, start);
+    }
+
+    private void addStep(StepTime step) {
+      slowest.add(step);
+      if (slowest.size() > SLOWEST) {
+        slowest.remove();
+      }
+    }
+
+    /** Returns the slowest steps, in any order. */
+    List<StepTime> slowest() {
+      return List.copyOf(slowest);
     }
 
     /** Returns the beginning of the first event; the time of the dump if there is none. */
@@ -85,8 +109,7 @@ record Dumps(List<Dump> all, List<Totals> totals, Map<String, GroupCalls> groups
 
   private static List<Path> files(Path folder) {
     try (Stream<Path> files = Files.list(folder)) {
-      List<Path> dumps =
-          files.filter(file -> file.toString().endsWith(DumpFormat.EXTENSION)).sorted().toList();
+      List<Path> dumps = files.filter(TraceReport::isDump).sorted().toList();
       if (dumps.isEmpty()) {
         throw DumpException.of(
             folder,
@@ -168,7 +191,12 @@ record Dumps(List<Dump> all, List<Totals> totals, Map<String, GroupCalls> groups
       header = full.header();
       for (int i = 0; i < full.size(); i++) {
         Kind kind = full.kind(i);
-        totals.add(kind, full.get(i, Event.START), full.get(i, Event.END));
+        long start = full.get(i, Event.START);
+        long end = full.get(i, Event.END);
+        totals.add(kind, start, end);
+        if (kind == Kind.STEP) {
+          totals.addStep(new StepTime(full.get(i, Event.STEP), start, end));
+        }
         long tag = full.get(i, Event.TAG);
         boolean isDone = kind.isMatched() && !Event.has(tag, Event.FAILED);
         if (isDone && full.get(i, Event.NUMBER) >= 0 && Event.group(tag) != Event.NONE) {

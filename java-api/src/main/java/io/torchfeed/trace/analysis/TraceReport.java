@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.trace.analysis;
 
+import io.torchfeed.trace.ring.DumpFormat;
 import io.torchfeed.trace.ring.Kind;
 import java.io.PrintStream;
 import java.nio.file.Path;
@@ -15,11 +16,34 @@ public final class TraceReport {
 
   private final Dumps dumps;
   private final Clocks clocks;
+  private final Waits waits;
 
   private TraceReport(Dumps dumps) {
     this.dumps = dumps;
     clocks = new Clocks(dumps);
+    waits = new Waits(dumps, clocks);
   }
+
+  /**
+   * The time for which others waited for a rank.
+   *
+   * @param place its host and process
+   * @param seconds the sum over the others
+   * @param share of the waits for all ranks
+   * @param steps the steps in which they waited for it most
+   * @param longest seconds from the first rank's arrival to this one's
+   * @param longestCall the call of that
+   * @param longestStep the step of that, or -1
+   */
+  public record Charge(
+      int rank,
+      String place,
+      double seconds,
+      double share,
+      long steps,
+      double longest,
+      String longestCall,
+      long longestStep) {}
 
   /**
    * Reads the dumps of a folder.
@@ -28,6 +52,55 @@ public final class TraceReport {
    */
   public static TraceReport of(Path folder) {
     return new TraceReport(Dumps.open(folder));
+  }
+
+  /** Returns whether a file has the name of a dump. */
+  public static boolean isDump(Path file) {
+    return file.toString().endsWith(DumpFormat.EXTENSION);
+  }
+
+  /** Returns a sentence about the merged dumps. */
+  public String summary() {
+    int unknown = clocks.unknown().size();
+    return String.format(
+        Locale.ROOT,
+        "Processes: %d, hosts: %d; %s; ranks waited %.3f s for others in %d calls.",
+        dumps.all().size(),
+        hosts(),
+        aligned() + (unknown > 0 ? ", but for %d processes".formatted(unknown) : ""),
+        waits.total() / SECOND,
+        waits.calls());
+  }
+
+  /** Returns for which ranks the others waited, longest first. */
+  public List<Charge> charges() {
+    return waits.accounts().stream()
+        .map(
+            each ->
+                new Charge(
+                    each.member().rank(),
+                    dumps.all().get(each.member().dump()).place(),
+                    each.charged() / SECOND,
+                    each.charged() / (double) Math.max(1, waits.total()),
+                    each.steps(),
+                    each.longest() / SECOND,
+                    each.longestCall(),
+                    each.longestStep()))
+        .toList();
+  }
+
+  /** Returns the calls that some ranks have not entered, each in lines. */
+  public List<List<String>> findings() {
+    return new Absences(dumps, clocks).find().stream().map(Absences.Finding::lines).toList();
+  }
+
+  /**
+   * Returns the slowest steps, slowest first.
+   *
+   * @param most how many at most
+   */
+  public List<StepTimeline> slowestSteps(int most) {
+    return new Timelines(dumps, clocks).slowest(most);
   }
 
   /** Writes the timeline of all ranks for Perfetto. */
@@ -47,14 +120,12 @@ public final class TraceReport {
   /** Prints the findings. */
   public void print(PrintStream out) {
     printDumps(out);
-    Waits waits = new Waits(dumps, clocks);
-    printWaits(out, waits);
+    printWaits(out);
     printData(out);
-    List<Absences.Finding> findings = new Absences(dumps, clocks).find();
-    for (Absences.Finding finding : findings) {
+    for (List<String> finding : findings()) {
       line(out, "");
-      line(out, finding.lines().get(0));
-      finding.lines().stream().skip(1).forEach(each -> line(out, "  " + each));
+      line(out, finding.get(0));
+      finding.stream().skip(1).forEach(each -> line(out, "  " + each));
     }
   }
 
@@ -62,15 +133,20 @@ public final class TraceReport {
     out.println(values.length == 0 ? format : String.format(Locale.ROOT, format, values));
   }
 
+  private long hosts() {
+    return dumps.all().stream().map(Dump::host).distinct().count();
+  }
+
+  private String aligned() {
+    return clocks.uncertainty() == 0
+        ? "all ranks have one clock"
+        : String.format(
+            Locale.ROOT, "clocks are aligned within %.0f us", clocks.uncertainty() / 1e3);
+  }
+
   private void printDumps(PrintStream out) {
-    long hosts = dumps.all().stream().map(Dump::host).distinct().count();
-    line(out, "processes: %d, hosts: %d", dumps.all().size(), hosts);
-    line(
-        out,
-        clocks.uncertainty() == 0
-            ? "all ranks have one clock"
-            : "clocks are aligned within %.0f us",
-        clocks.uncertainty() / 1e3);
+    line(out, "processes: %d, hosts: %d", dumps.all().size(), hosts());
+    line(out, aligned());
     clocks
         .unknown()
         .forEach(
@@ -91,7 +167,7 @@ public final class TraceReport {
     }
   }
 
-  private void printWaits(PrintStream out, Waits waits) {
+  private void printWaits(PrintStream out) {
     if (waits.calls() == 0) {
       line(out, "no call of all ranks was completed on all of them");
       return;
@@ -111,7 +187,7 @@ public final class TraceReport {
         "share",
         "slowest in steps",
         "longest delay");
-    waits.accounts().stream().limit(MAX_RANKS).forEach(each -> printAccount(out, each, waits));
+    waits.accounts().stream().limit(MAX_RANKS).forEach(each -> printAccount(out, each));
     List<Waits.SlowStep> slow = waits.slowest(MAX_STEPS);
     if (!slow.isEmpty()) {
       line(out, "");
@@ -127,7 +203,7 @@ public final class TraceReport {
     }
   }
 
-  private void printAccount(PrintStream out, Waits.Account each, Waits waits) {
+  private void printAccount(PrintStream out, Waits.Account each) {
     String step = each.longestStep() < 0 ? "" : " in step " + each.longestStep();
     line(
         out,

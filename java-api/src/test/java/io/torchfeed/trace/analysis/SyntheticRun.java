@@ -17,7 +17,7 @@ import java.util.Random;
  * Dumps of a run that never was. Each step has a wait for data, forward, backward, update, a
  * reduction and an all-reduce; a rank is late in each tenth step.
  */
-final class SyntheticRun {
+public final class SyntheticRun {
   static final long STEP = 5_000_000;
   static final long DELAY = 50_000_000;
   private static final int EVENTS = 7;
@@ -33,6 +33,11 @@ final class SyntheticRun {
   /** The nanoseconds that the clock of a rank gains in a second. */
   long drift;
 
+  /** The nanoseconds by which calls end later than the last arrival, on rank 0 and on others. */
+  long lateEnd0;
+
+  long lateEndOthers;
+
   String key = "torchfeed/ab12/";
 
   SyntheticRun(int ranks, int steps, int late) {
@@ -41,7 +46,11 @@ final class SyntheticRun {
     this.late = late;
   }
 
-  /** Writes the dumps of a folder. */
+  /**
+   * Writes the dumps of a folder.
+   *
+   * @param args the folder, the number of ranks and of steps
+   */
   public static void main(String[] args) throws IOException {
     Path folder = Files.createDirectories(Path.of(args[0]));
     int ranks = Integer.parseInt(args[1]);
@@ -79,11 +88,12 @@ final class SyntheticRun {
   }
 
   /** Returns the time of a step; each tenth is later by the delay. */
-  private static long time(long step) {
+  static long time(long step) {
     return FIRST + step * STEP + step / 10 * DELAY;
   }
 
-  private long local(int rank, long time) {
+  /** Returns a time by the clock of a rank. */
+  long local(int rank, long time) {
     return time + rank * offset + Math.round(rank * drift * (time - FIRST) / 1e9);
   }
 
@@ -98,13 +108,15 @@ final class SyntheticRun {
       long jitter = random.nextInt(100_000);
       long ready = start + 2_000_000 + jitter + (isLate && rank == late ? DELAY : 0);
       long all = start + 2_100_000 + (isLate ? DELAY : 0);
+      long reduced = all + 50_000 + (rank == 0 ? lateEnd0 : lateEndOthers);
+      long summed = all + 450_000 + (rank == 0 ? lateEnd0 : lateEndOthers);
       Object[][] rows = {
         {start, start + 100_000, Kind.BATCH_WAIT, Event.NONE, Event.NONE, (long) step, 3L},
         {start + 200_000, ready - 1_000_000, Kind.FORWARD, Event.NONE, Event.NONE, -1L, 0L},
-        {ready - 900_000, all + 50_000, Kind.REDUCTION, 1, 0, (long) step, all + 50_000 - ready},
+        {ready - 900_000, reduced, Kind.REDUCTION, 1, 0, (long) step, reduced - ready},
         {ready - 1_000_000, all + 60_000, Kind.BACKWARD, Event.NONE, Event.NONE, -1L, 0L},
         {all + 100_000, all + 300_000, Kind.UPDATE, Event.NONE, Event.NONE, -1L, 0L},
-        {all + 400_000 + jitter / 10, all + 450_000, Kind.COLLECTIVE, 0, 1, (long) step, 0L},
+        {all + 400_000 + jitter / 10, summed, Kind.COLLECTIVE, 0, 1, (long) step, 0L},
         {start, end, Kind.STEP, Event.NONE, Event.NONE, -1L, 0L}
       };
       for (Object[] row : rows) {

@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.zip.CRC32C;
@@ -82,6 +83,69 @@ class TraceReportTest {
       long local = dumps.all().get(rank).nanos();
       long error = Math.abs(clocks.time(rank, local) - dumps.all().get(0).nanos());
       assertThat(error).isLessThanOrEqualTo(clocks.uncertainty());
+    }
+  }
+
+  /** The calls of one side end late, so that the true offset is far from one of the bounds. */
+  @ParameterizedTest
+  @CsvSource({"1000000, 0", "0, 1000000"})
+  void theMiddleOfTheBoundsIsTheOffset(long lateEnd0, long lateEndOthers) throws Exception {
+    SyntheticRun run = run();
+    run.offset = 123_456_789;
+    run.lateEnd0 = lateEnd0;
+    run.lateEndOthers = lateEndOthers;
+    run.write(folder);
+    Dumps dumps = Dumps.open(folder);
+    Clocks clocks = new Clocks(dumps);
+    assertThat(clocks.uncertainty()).isBetween(500_000L, 600_000L);
+    for (int rank = 1; rank < RANKS; rank++) {
+      long nanos = dumps.all().get(rank).nanos();
+      assertThat(Math.abs(clocks.time(rank, nanos) - dumps.all().get(0).nanos()))
+          .isLessThanOrEqualTo(clocks.uncertainty());
+    }
+  }
+
+  @Test
+  void aClockThatDriftsIsFollowedAtAllTimes() throws Exception {
+    int steps = 4000; // of 40 s
+    SyntheticRun run = new SyntheticRun(2, steps, 1);
+    run.drift = 40_000;
+    run.write(folder);
+    Clocks clocks = new Clocks(Dumps.open(folder));
+    for (int step = 0; step <= steps; step += 10) {
+      long time = SyntheticRun.time(step);
+      assertThat(Math.abs(clocks.time(1, run.local(1, time)) - time))
+          .as("after %s steps", step)
+          .isLessThan(60_000);
+    }
+  }
+
+  @Test
+  void theSlowestStepsShowWhoWaited() throws Exception {
+    run().write(folder);
+    List<StepTimeline> slowest = TraceReport.of(folder).slowestSteps(3);
+    assertThat(slowest).extracting(StepTimeline::step).containsExactly(9L, 19L, 29L);
+    for (StepTimeline step : slowest) {
+      assertThat(step.nanos()).isEqualTo(SyntheticRun.DELAY + SyntheticRun.STEP - 100_000);
+      assertThat(step.rows()).extracting(StepTimeline.Row::rank).containsExactly(0, 1, 2, 3);
+      for (StepTimeline.Row row : step.rows()) {
+        long forRanks = row.nanos(StepTimeline.Work.RANKS);
+        if (row.rank() == LATE) {
+          assertThat(forRanks).isBetween(0L, 10_000L); // in the all-reduce
+        } else {
+          assertThat(forRanks - SyntheticRun.DELAY).isBetween(-110_000L, 110_000L);
+        }
+        assertThat(row.nanos(StepTimeline.Work.DATA)).isEqualTo(100_000);
+        assertThat(row.nanos(StepTimeline.Work.UPDATE)).isEqualTo(200_000);
+        long end = 0;
+        for (StepTimeline.Span span : row.spans()) {
+          assertThat(span.start()).isGreaterThanOrEqualTo(end).isLessThan(span.end());
+          end = span.end();
+        }
+        assertThat(end).isLessThanOrEqualTo(step.nanos());
+      }
+      long forward = step.rows().get(LATE).nanos(StepTimeline.Work.FORWARD);
+      assertThat(forward).isGreaterThan(SyntheticRun.DELAY);
     }
   }
 
