@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.images;
 
-import io.torchfeed.examples.common.EpochChart;
+import io.torchfeed.examples.common.CurveChart;
 import io.torchfeed.examples.common.OutputFile;
+import io.torchfeed.examples.common.StepCurve;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -73,10 +74,11 @@ final class Metrics {
 
   private void draw() throws IOException {
     double[] epochs = values(Row::epoch);
-    EpochChart.write(
+    CurveChart.write(
         folder.resolve("metrics.png"),
-        EpochChart.of("Training", "loss", "0.000").line("loss", epochs, values(Row::trainLoss)),
-        EpochChart.of("Test images", "% classified correctly", "0.0")
+        CurveChart.of("Training", "step", "loss", "0.000")
+            .line("loss", StepCurve.read(folder, "train/loss")),
+        CurveChart.of("Test images", "epoch", "% classified correctly", "0.0")
             .line("accuracy", epochs, values(row -> 100 * row.testAccuracy())));
   }
 

@@ -8,6 +8,7 @@ import io.torchfeed.distributed.launch.LaunchException;
 import io.torchfeed.distributed.launch.Launcher;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFolder;
+import io.torchfeed.examples.common.StepCurve;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -110,6 +111,7 @@ final class Train implements Callable<Integer> {
             .arguments(arguments().toArray(new String[0]))
             .build();
     try (OutputFolder folder = OutputFolder.create(out)) {
+      StepCurve.deleteAll(out);
       launcher.run();
     } catch (LaunchException e) {
       throw CommandException.ofLaunch(e);

@@ -10,10 +10,12 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.examples.common.EpochClock;
 import io.torchfeed.examples.common.SeededSampler;
+import io.torchfeed.examples.common.StepCurve;
 import io.torchfeed.metric.Accuracy;
 import io.torchfeed.metric.Evaluation;
 import io.torchfeed.metric.MetricCollection;
 import io.torchfeed.training.LearningRate;
+import io.torchfeed.training.LoopMonitor;
 import io.torchfeed.training.Ranks;
 import io.torchfeed.training.Schedule;
 import io.torchfeed.training.Step;
@@ -99,6 +101,9 @@ final class Training {
           .seed(options.seed())
           .learningRate(
               LearningRate.perStep(optimizer, Schedule.cosine(options.epochs() * loader.batches())))
+          .monitor(
+              LoopMonitor.curves(
+                  options.out(), StepCurve.interval(options.epochs() * loader.batches())))
           .afterEpoch(
               (model, step) -> {
                 double seconds = clock.seconds();

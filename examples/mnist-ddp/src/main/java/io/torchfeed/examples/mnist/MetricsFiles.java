@@ -2,8 +2,9 @@
 package io.torchfeed.examples.mnist;
 
 import io.torchfeed.examples.common.CommandException;
-import io.torchfeed.examples.common.EpochChart;
+import io.torchfeed.examples.common.CurveChart;
 import io.torchfeed.examples.common.OutputFile;
+import io.torchfeed.examples.common.StepCurve;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -54,23 +55,29 @@ final class MetricsFiles {
   }
 
   /**
-   * Draws loss, accuracy and throughput over the epochs. A failure, as on a machine without fonts,
-   * must not end the training.
+   * Draws loss and throughput over the steps, from the curves of rank 0, and the results of the
+   * epochs. A failure, as on a machine without fonts, must not end the training.
+   *
+   * @param epochSteps the steps of an epoch
    */
-  void plot() {
+  void plot(double epochSteps) {
+    Path run = file.resolveSibling(".").normalize();
     Path png = file.resolveSibling("metrics.png");
-    double[] epochs = values(EpochMetrics::epoch);
     try {
-      EpochChart.write(
+      StepCurve loss = StepCurve.read(run, "train/loss");
+      StepCurve rate = StepCurve.read(run, "train/samples per second");
+      double[] steps = values(row -> row.epoch() * epochSteps);
+      CurveChart.write(
           png,
-          EpochChart.of("Loss", "mean loss per sample", "0.000")
-              .line("train", epochs, values(EpochMetrics::trainLoss))
-              .line("test", epochs, values(EpochMetrics::testLoss)),
-          EpochChart.of("Test accuracy", "% of 10,000", "0.00")
-              .line("test", epochs, values(row -> 100 * row.testAccuracy())),
-          EpochChart.of("Throughput", "rows per second, all ranks", "#,##0")
+          CurveChart.of("Loss", "step", "mean loss per sample", "0.000")
+              .line("train", loss)
+              .line("test", steps, values(EpochMetrics::testLoss)),
+          CurveChart.of("Test accuracy", "epoch", "% of 10,000", "0.00")
+              .line("test", values(EpochMetrics::epoch), values(row -> 100 * row.testAccuracy())),
+          CurveChart.of("Throughput", "step", "rows per second, all ranks", "#,##0")
               .fromZero()
-              .line("training", epochs, values(EpochMetrics::rowsPerSecond)));
+              .line("training", rate)
+              .line("mean of an epoch", steps, values(EpochMetrics::rowsPerSecond)));
     } catch (IOException | RuntimeException | LinkageError e) {
       System.err.println("warning: " + png + " was not drawn: " + e);
     }

@@ -6,6 +6,7 @@ import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.examples.common.CommandException;
 import io.torchfeed.examples.common.OutputFile;
+import io.torchfeed.examples.common.StepCurve;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -122,6 +123,7 @@ final class RunStart {
     try {
       if (resume == null) {
         delete(folder);
+        StepCurve.deleteAll(run);
         return;
       }
       requireAny(resume);

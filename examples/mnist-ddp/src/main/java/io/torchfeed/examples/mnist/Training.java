@@ -25,6 +25,7 @@ import io.torchfeed.examples.common.Kernel;
 import io.torchfeed.examples.common.OutputFolder;
 import io.torchfeed.examples.common.Progress;
 import io.torchfeed.examples.common.SeededSampler;
+import io.torchfeed.examples.common.StepCurve;
 import io.torchfeed.examples.common.mnist.MnistData;
 import io.torchfeed.metric.Accuracy;
 import io.torchfeed.metric.Evaluation;
@@ -32,6 +33,7 @@ import io.torchfeed.metric.Mean;
 import io.torchfeed.metric.MetricCollection;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.training.LoopEvent;
+import io.torchfeed.training.LoopMonitor;
 import io.torchfeed.training.Ranks;
 import io.torchfeed.training.Step;
 import io.torchfeed.training.TrainingLoop;
@@ -165,12 +167,21 @@ final class Training implements AutoCloseable {
           .accumulate(settings.accumulate)
           .seed(settings.seed)
           .checkpoints(checkpoints, everySteps)
+          .monitor(monitor())
           .events(this::note)
           .whenChanged(this::begin)
           .afterEpoch(this::epochDone)
           .build()
           .run((step, model, batch) -> loss(step, batch), exchange::update);
     }
+  }
+
+  /** Writes curves; a generation that is run again saves nothing. */
+  private LoopMonitor monitor() {
+    long steps = settings.epochs * train.size() / ((long) globalBatch() * settings.accumulate);
+    return settings.fromGeneration == null
+        ? LoopMonitor.curves(settings.out(), StepCurve.interval(steps))
+        : figures -> {};
   }
 
   private void addTo(TrainingState.Builder state) {
@@ -316,7 +327,7 @@ final class Training implements AutoCloseable {
               overlapShare(model));
       System.out.println(metrics.toText(settings.epochs));
       files.add(metrics);
-      files.plot();
+      files.plot(step.number() / (double) epoch);
     }
     if (epoch < settings.epochs) {
       beginEpoch(step, epoch + 1);

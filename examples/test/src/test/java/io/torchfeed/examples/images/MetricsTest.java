@@ -3,6 +3,7 @@ package io.torchfeed.examples.images;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.torchfeed.summary.SummaryWriter;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -17,6 +18,10 @@ class MetricsTest {
   @Test
   void ticksHaveFewDigits(@TempDir Path folder) throws IOException {
     Metrics metrics = new Metrics(folder);
+    try (SummaryWriter curves = SummaryWriter.open(folder)) {
+      curves.scalar("train/loss", 8 / 7.0, 1);
+      curves.scalar("train/loss", 1 / 7.0, 2);
+    }
     metrics.add(new Metrics.Row(1, 8 / 7.0, 1 / 7.0, 1, 2, 3));
     metrics.add(new Metrics.Row(2, 1 / 7.0, 4 / 7.0, 1, 2, 3));
     BufferedImage image = ImageIO.read(folder.resolve("metrics.png").toFile());

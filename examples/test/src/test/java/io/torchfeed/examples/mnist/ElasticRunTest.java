@@ -52,11 +52,35 @@ class ElasticRunTest {
         .anyMatch(line -> line.startsWith("coordinator: ") && line.contains(" was lost: "))
         .anyMatch(line -> line.matches(".*epoch " + EPOCHS + " of [23] ranks: test accuracy .* %"));
     assertThat(Files.readString(out.resolve("elastic-checkpoints/LATEST"))).startsWith("step-");
+    assertThat(Files.readAllLines(out.resolve("scalars.csv")))
+        .filteredOn(line -> line.contains("\"train/ranks\""))
+        .hasSizeGreaterThan(1)
+        .first()
+        .asString()
+        .startsWith("1,\"train/ranks\",3.0,");
+    Path traces = out.resolve("trace");
+    assertThat(torchfeed("trace", traces.toString()))
+        .anyMatch(line -> line.equals("all ranks have one clock"))
+        .anyMatch(line -> line.startsWith("waits for other ranks: "))
+        .anyMatch(line -> line.matches(" +step +slowest rank .*"));
+    assertThat(torchfeed("report", out.toString())).containsExactly(out + "/report.html");
+    assertThat(out.resolve("report.html"))
+        .content()
+        .contains("Ranks came or went after", "<h2>Traces in trace</h2>", "others waited for it");
+  }
+
+  private List<String> torchfeed(String... arguments) throws Exception {
+    List<String> command = TestJvm.command(List.of(), "io.torchfeed.Torchfeed");
+    command.addAll(List.of(arguments));
+    try (TestJvm program = TestJvm.launch(folder, Map.of(), command)) {
+      assertThat(program.exitCode()).as("%s", program.output()).isZero();
+      return program.output();
+    }
   }
 
   /** Trains; returns the lines of the launcher, which must end with a status. */
-  private static List<String> train(
-      int status, BiConsumer<Process, String> atLine, String... options) throws Exception {
+  private List<String> train(int status, BiConsumer<Process, String> atLine, String... options)
+      throws Exception {
     List<String> command =
         TestJvm.command(
             List.of("-Xmx128m", "-Dtorchfeed.example.archive=" + TestJvm.ARCHIVE),
@@ -64,7 +88,9 @@ class ElasticRunTest {
             "--batch-size=4",
             "--threads=1");
     command.addAll(List.of(options));
-    Process launcher = new ProcessBuilder(command).redirectErrorStream(true).start();
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+    builder.environment().put("TORCHFEED_TRACE", folder.resolve("out/trace").toString());
+    Process launcher = builder.start();
     List<String> lines = new ArrayList<>();
     try (BufferedReader output = launcher.inputReader(StandardCharsets.UTF_8)) {
       for (String line = output.readLine(); line != null; line = output.readLine()) {
@@ -102,11 +128,13 @@ class ElasticRunTest {
     List<String> first = train(0, (launcher, line) -> {}, options);
     Path latest = out.resolve("elastic-checkpoints/LATEST");
     Files.delete(latest);
+    String curves = Files.readString(out.resolve("scalars.csv"));
     String[] again = Arrays.copyOf(options, options.length + 1);
     again[options.length] = "--from-generation=1.1";
     List<String> second = train(0, (launcher, line) -> {}, again);
     assertThat(epochs(second)).hasSize(2).isEqualTo(epochs(first));
     assertThat(latest).doesNotExist();
+    assertThat(out.resolve("scalars.csv")).hasContent(curves);
   }
 
   private static List<String> epochs(List<String> lines) {
