@@ -7,17 +7,30 @@ import io.torchfeed.distributed.GroupOptions;
 import io.torchfeed.distributed.Master;
 import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.metric.Accuracy;
+import io.torchfeed.metric.Mean;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.trace.Trace;
 import io.torchfeed.trace.TraceOptions;
+import io.torchfeed.training.LearningRate;
+import io.torchfeed.training.LoopMonitor;
+import io.torchfeed.training.ProgressLine;
 import io.torchfeed.training.Ranks;
+import io.torchfeed.training.Schedule;
 import io.torchfeed.training.TrainingLoop;
 import io.torchfeed.training.TrainingLoopBuilder;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LinearImpl;
@@ -27,13 +40,23 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * The cost of a trace: the steps of a training loop with a trace and without, in turns, and a
- * single event. The forward pass of a step lasts 5 ms, however busy the machine is, so that a ratio
- * shows the work that the trace adds.
+ * The cost of a trace, and of a schedule, metrics, monitors and a trace together: the steps of a
+ * training loop with them, then without, in turns; and a single event. The forward pass of a step
+ * lasts 5 ms, however busy the machine is, so that a ratio shows the work that is added; a run
+ * counts by the median of its steps.
  */
 final class TraceBenchmark {
   private static final long STEP_NANOS = 5_000_000;
   private static final int EVENTS = 300_000;
+  private static final int CLASSES = 8;
+  private static final int POINT_STEPS = 10;
+
+  /** The additions to the steps of a loop. */
+  private enum Extras {
+    NOTHING,
+    TRACE,
+    ALL
+  }
 
   private final ProcessGroup group;
   private final Path folder;
@@ -64,12 +87,11 @@ final class TraceBenchmark {
   }
 
   private static void delete(Path folder) throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      for (Path file : files.toList()) {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(file);
       }
     }
-    Files.delete(folder);
   }
 
   private void events() {
@@ -97,18 +119,30 @@ final class TraceBenchmark {
   }
 
   private void loops(int rounds) throws InterruptedException {
-    double[] with = new double[rounds];
-    double[] without = new double[rounds];
-    double[] ratios = new double[rounds];
-    step(true); // to compile
-    for (int round = 0; round < rounds; round++) {
-      without[round] = step(false);
-      with[round] = step(true);
-      ratios[round] = with[round] / without[round];
+    Map<Extras, double[]> times = new EnumMap<>(Extras.class);
+    for (Extras extras : Extras.values()) {
+      times.put(extras, new double[rounds]);
+      step(extras); // to compile
     }
-    print(
-        "a step: %.4f ms with a trace, %.4f ms without; ratio %.4f (%.4f, %.4f)",
-        median(with), median(without), median(ratios), ratios[0], ratios[rounds - 1]);
+    for (int round = 0; round < rounds; round++) {
+      for (Extras extras : Extras.values()) {
+        times.get(extras)[round] = step(extras);
+      }
+    }
+    double[] without = times.get(Extras.NOTHING);
+    for (Extras extras : List.of(Extras.TRACE, Extras.ALL)) {
+      double[] with = times.get(extras);
+      double[] ratios = IntStream.range(0, rounds).mapToDouble(i -> with[i] / without[i]).toArray();
+      double median = median(ratios); // and sorts them
+      print(
+          "a step with %s: %.4f ms, with nothing %.4f ms; ratio %.4f (%.4f to %.4f)",
+          extras == Extras.ALL ? "a schedule, metrics, monitors and a trace" : "a trace",
+          median(with.clone()),
+          median(without.clone()),
+          median,
+          ratios[0],
+          ratios[rounds - 1]);
+    }
   }
 
   private static double median(double[] values) {
@@ -120,33 +154,54 @@ final class TraceBenchmark {
     System.out.println(String.format(Locale.ROOT, format, values));
   }
 
-  /** Returns the mean milliseconds of a step in a run of the loop. */
-  private double step(boolean isTraced) throws InterruptedException {
+  /** Returns the median milliseconds of a step in a run of the loop. */
+  private double step(Extras extras) throws InterruptedException {
     try (PointerScope scope = new PointerScope();
-        LinearImpl net = new LinearImpl(8, 8);
+        LinearImpl net = new LinearImpl(CLASSES, CLASSES);
         SGD optimizer = new SGD(net.parameters(), new SGDOptions(0.01));
         TensorDataset data =
-            TensorDataset.of(torch.ones(steps + 1L, 8), torch.ones(steps + 1L, 8));
+            TensorDataset.of(
+                torch.ones(steps + 1L, CLASSES),
+                torch.zeros(new long[] {steps + 1L}).to(torch.ScalarType.Long));
         DataLoader loader = DataLoader.over(data).batchSize(1).build();
         DistributedDataParallel model = DistributedDataParallel.wrap(net, group)) {
       long[] times = new long[steps + 1];
+      LoopMonitor clock = figures -> times[(int) figures.step().number()] = System.nanoTime();
       TrainingLoopBuilder<DistributedDataParallel> loop =
           TrainingLoop.of(Ranks.of(group), model)
               .state(all -> all.module("model", net).optimizer("optimizer", optimizer, net))
-              .loader(loader)
-              .monitor(figures -> times[(int) figures.step().number()] = System.nanoTime());
-      if (isTraced) {
+              .loader(loader);
+      if (extras == Extras.ALL) {
+        loop.learningRate(
+            LearningRate.perStep(optimizer, Schedule.cosine(steps).withWarmUp(steps / 10)));
+        loop.monitor(
+            LoopMonitor.curves(folder.resolve("curves"), POINT_STEPS)
+                .andThen(ProgressLine.to(new PrintStream(OutputStream.nullOutputStream())))
+                .andThen(clock));
+      } else {
+        loop.monitor(clock);
+      }
+      if (extras != Extras.NOTHING) {
         loop.trace(TraceOptions.to(folder));
       }
+      Mean mean = Mean.create();
+      Accuracy accuracy = Accuracy.create();
       loop.build()
           .run(
               (step, own, batch) -> {
                 Tensor output = net.forward(batch.tensor(0));
                 spin();
-                return output.sub(batch.tensor(1)).square().mean();
+                Tensor loss = torch.cross_entropy_loss(output, batch.tensor(1));
+                if (extras == Extras.ALL) {
+                  mean.update(loss.item_float(), batch.size());
+                  accuracy.update(output, batch.tensor(1));
+                }
+                return loss;
               },
               optimizer::step);
-      return (times[steps] - times[0]) / 1e6 / steps;
+      double[] durations =
+          IntStream.range(0, steps).mapToDouble(i -> (times[i + 1] - times[i]) / 1e6).toArray();
+      return median(durations);
     }
   }
 
