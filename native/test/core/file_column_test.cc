@@ -55,7 +55,7 @@ class Layouts : public testing::TestWithParam<Layout> {};
 TEST_P(Layouts, ReadsEachRowIntoItsPlace) {
   const auto [row_bytes, offset, stride] = GetParam();
   const RowFiles files;
-  const Bytes content = counted(offset + 20 * stride);
+  const Bytes content = counted(offset + 19 * stride + std::max(stride, row_bytes));
   FileColumn column(static_cast<int64_t>(row_bytes), 1);
   column.add_file(files.write("rows", content), static_cast<int64_t>(offset),
                   static_cast<int64_t>(stride), 20);
@@ -72,7 +72,7 @@ TEST_P(Layouts, ReadsEachRowIntoItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(RowLengths, Layouts,
                          testing::Values(Layout{1, 0, 1}, Layout{1, 8, 1}, Layout{3, 5, 3},
-                                         Layout{3, 5, 7}, Layout{784, 16, 784},
+                                         Layout{3, 5, 7}, Layout{7, 5, 3}, Layout{784, 16, 784},
                                          Layout{5000, 16, 5000}, Layout{5000, 1, 8192},
                                          Layout{0, 0, 0}, Layout{0, 3, 4}));
 
@@ -273,8 +273,8 @@ TEST(FileColumn, RefusesFilesThatCannotHoldItsRows) {
                  [&] { column.add_file(path, offset, stride, rows); });
   }
   for (const auto& [offset, stride, rows] :
-       {std::array<int64_t, 3>{-1, 10, 1}, {0, 9, 1}, {0, 10, -1}}) {
-    expect_error(refused, "must be at least 0, 10 and 0",
+       {std::array<int64_t, 3>{-1, 10, 1}, {0, 0, 1}, {0, 10, -1}}) {
+    expect_error(refused, "must be at least 0, 1 and 0",
                  [&] { column.add_file(path, offset, stride, rows); });
   }
   EXPECT_EQ(column.rows(), 0);

@@ -81,11 +81,12 @@ FileColumn::FileColumn(int64_t row_bytes, int64_t swap_bytes)
 void FileColumn::add_file(const std::string& path, int64_t offset_bytes, int64_t stride_bytes,
                           int64_t rows) {
   int64_t end = 0;
-  if (offset_bytes < 0 || stride_bytes < row_bytes_ || rows < 0 ||
+  if (offset_bytes < 0 || stride_bytes < std::min<int64_t>(row_bytes_, 1) || rows < 0 ||
       __builtin_add_overflow(this->rows(), rows, &end)) {
     refuse_file(path + ": offset, stride and rows must be at least 0, " +
-                std::to_string(row_bytes_) + " and 0, got " + std::to_string(offset_bytes) + ", " +
-                std::to_string(stride_bytes) + " and " + std::to_string(rows));
+                std::to_string(std::min<int64_t>(row_bytes_, 1)) + " and 0, got " +
+                std::to_string(offset_bytes) + ", " + std::to_string(stride_bytes) + " and " +
+                std::to_string(rows));
   }
   // O_NONBLOCK: do not wait for the writer of a pipe; it has no effect on regular files.
   FileDescriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

@@ -23,7 +23,8 @@ class FileColumn {
   FileColumn(const FileColumn&) = delete;
   FileColumn& operator=(const FileColumn&) = delete;
 
-  /// Opens a regular file whose row `i` begins at `offset_bytes + i * stride_bytes`.
+  /// Opens a regular file whose row `i` begins at `offset_bytes + i * stride_bytes`. Rows may
+  /// overlap.
   void add_file(const std::string& path, int64_t offset_bytes, int64_t stride_bytes, int64_t rows);
 
   [[nodiscard]] int64_t rows() const { return files_.empty() ? 0 : files_.back().end; }

@@ -29,10 +29,12 @@ int64_t element_bytes(int64_t dtype) {
     case Element::kInt8:
       return 1;
     case Element::kInt16:
+    case Element::kUint16:
     case Element::kFloat16:
     case Element::kBFloat16:
       return 2;
     case Element::kInt32:
+    case Element::kUint32:
     case Element::kFloat32:
       return 4;
     case Element::kInt64:

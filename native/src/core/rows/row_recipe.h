@@ -24,6 +24,8 @@ enum class Element : int64_t {
   kFloat32 = 6,
   kFloat64 = 7,
   kBFloat16 = 15,  // only of results
+  kUint16 = 27,
+  kUint32 = 28,
 };
 
 /// Returns whether numbers are floats of 16 bits.

@@ -117,8 +117,12 @@ auto with_type(Element element, const Body& body) {
       return body(int8_t{});
     case Element::kInt16:
       return body(int16_t{});
+    case Element::kUint16:
+      return body(uint16_t{});
     case Element::kInt32:
       return body(int32_t{});
+    case Element::kUint32:
+      return body(uint32_t{});
     case Element::kInt64:
       return body(int64_t{});
     case Element::kFloat64:

@@ -30,11 +30,11 @@ import org.jspecify.annotations.Nullable;
  * NativeDataset normalized = images.transform(0, normalize);
  * }</pre>
  *
- * <p>Rows are {@code [..., height, width]} of uint8, int8, int16, int32, int64, float32 or float64.
- * Numbers to be scaled or normalized become float32 first, and every operation is rounded to
- * float32, as in torch. Random steps have the formulas of torchvision 0.25 and draw from the
- * numbers of {@code SampleWriter.random()}: a function of the loader's seed, the epoch and the
- * index. A transform of transformed rows, or of images with an {@code ImagePlan}, draws other
+ * <p>Rows are {@code [..., height, width]} of uint8, int8, int16, uint16, int32, uint32, int64,
+ * float32 or float64. Numbers to be scaled or normalized become float32 first, and every operation
+ * is rounded to float32, as in torch. Random steps have the formulas of torchvision 0.25 and draw
+ * from the numbers of {@code SampleWriter.random()}: a function of the loader's seed, the epoch and
+ * the index. A transform of transformed rows, or of images with an {@code ImagePlan}, draws other
  * numbers than those before it; one transform of two columns, such as images and their masks, draws
  * the same for both. Immutable and thread-safe.
  */
@@ -44,7 +44,9 @@ public final class RowTransform {
           DType.UINT8,
           DType.INT8,
           DType.INT16,
+          DType.UINT16,
           DType.INT32,
+          DType.UINT32,
           DType.INT64,
           DType.FLOAT32,
           DType.FLOAT64);

@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.pytorch.Scalar;
@@ -115,6 +116,27 @@ class RowTransformTest {
   }
 
   @ParameterizedTest
+  @EnumSource(names = {"UINT16", "UINT32"})
+  void unsignedNumbersStayPositive(DType dtype, @TempDir Path folder) throws IOException {
+    byte[] content = new byte[5 * dtype.bytes()];
+    Arrays.fill(content, dtype.bytes(), 2 * dtype.bytes(), (byte) -1);
+    content[3 * dtype.bytes() - 1] = (byte) 0x80;
+    long most = dtype == DType.UINT16 ? 0xffff : 0xffffffffL;
+    Path file = Files.write(folder.resolve("rows"), content);
+    for (DType to : new DType[] {DType.INT64, DType.FLOAT32}) {
+      try (FileDataset files = FileDataset.of(FileColumn.raw(RowLayout.of(dtype, 5), file));
+          NativeDataset cast = files.transform(0, RowTransform.builder().cast(to).build());
+          DataLoader loader = DataLoader.over(cast).build();
+          Batches batches = loader.epoch(0)) {
+        Tensor numbers = batches.next().tensor(0);
+        assertThat(numbers.scalar_type().intern()).isEqualTo(to.scalarType());
+        Tensor expected = Tensor.create(0L, most, (most + 1) / 2, 0L, 0L).to(to.scalarType());
+        assertThat(numbers.equal(expected.view(1, 5))).isTrue();
+      }
+    }
+  }
+
+  @ParameterizedTest
   @EnumSource(names = {"FLOAT16", "BFLOAT16"})
   void numbersAreRoundedToSixteenBits(DType dtype) {
     Tensor bytes = bytes();
@@ -205,7 +227,7 @@ class RowTransformTest {
         .withMessage("floats cannot be cast to INT64, got float32 [5]");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> RowTransform.builder().scale(2).build().row(RowSpec.of(DType.BOOL)))
-        .withMessageStartingWith("rows to be transformed must be of [UINT8, INT8");
+        .withMessageStartingWith("rows to be transformed must be of [UINT8, UINT16");
     RowTransform huge = RowTransform.builder().centerCrop(1 << 24, 1 << 24).build();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> huge.row(image))

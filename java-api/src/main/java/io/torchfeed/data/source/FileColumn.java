@@ -82,13 +82,13 @@ public final class FileColumn {
 
   /**
    * Returns a column of the rows of files whose layout the caller knows; a file holds as many rows
-   * as fit.
+   * as fit. Behind the last of rows that overlap, fewer bytes than a stride are left out.
    *
    * @param layout the layout of the samples, the same in each file
    * @param files at least one
    * @return the column
-   * @throws IllegalArgumentException if there is no file, one ends within a sample, or a sample has
-   *     no bytes
+   * @throws IllegalArgumentException if there is no file, one ends within a sample that does not
+   *     overlap the one before, or a sample has no bytes
    * @throws java.io.UncheckedIOException if a file cannot be opened or read
    */
   public static FileColumn raw(RowLayout layout, Path... files) {

@@ -43,6 +43,11 @@ record RowFile(Path path, RowLayout layout, long rows) {
   static RowFile raw(FileHead file, RowLayout layout) {
     long rowBytes = layout.row().bytes();
     long covered = file.size() - layout.offsetBytes();
+    if (layout.strideBytes() < rowBytes
+        && covered >= 0) { // windows; the rest is less than a stride
+      long rows = covered < rowBytes ? 0 : (covered - rowBytes) / layout.strideBytes() + 1;
+      return new RowFile(file.path(), layout, rows);
+    }
     long rest = covered % layout.strideBytes();
     if (covered < 0 || (rest > 0 && rest < rowBytes)) {
       throw file.refused(

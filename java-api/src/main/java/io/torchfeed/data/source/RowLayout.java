@@ -23,7 +23,8 @@ import java.nio.ByteOrder;
  *
  * @param row the dtype and shape of one row
  * @param offsetBytes the position of the first row's first byte
- * @param strideBytes the distance from the first byte of a row to the first byte of the next
+ * @param strideBytes the distance from the first byte of a row to the first byte of the next; rows
+ *     overlap if it is less than the bytes of a row, as windows of a series do
  * @param order the byte order of the numbers; batches contain them in the machine's order
  */
 public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrder order) {
@@ -33,9 +34,10 @@ public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrd
    * @param row the dtype and shape of one row
    * @param offsetBytes the position of the first row's first byte, at least 0
    * @param strideBytes the distance from the first byte of a row to the first byte of the next, at
-   *     least the bytes of a row
+   *     least 1, or 0 for rows without bytes
    * @param order the byte order of the numbers
-   * @throws IllegalArgumentException if {@code offsetBytes} is negative, or rows would overlap
+   * @throws IllegalArgumentException if {@code offsetBytes} is negative, or {@code strideBytes} too
+   *     small
    */
   public RowLayout {
     requireNonNull(row, "row");
@@ -43,10 +45,10 @@ public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrd
     if (offsetBytes < 0) {
       throw new IllegalArgumentException("offsetBytes must be at least 0, got " + offsetBytes);
     }
-    if (strideBytes < row.bytes()) {
+    long least = Math.min(row.bytes(), 1);
+    if (strideBytes < least) {
       throw new IllegalArgumentException(
-          "strideBytes must be at least the %d bytes of a row, got %d"
-              .formatted(row.bytes(), strideBytes));
+          "strideBytes must be at least %d, got %d".formatted(least, strideBytes));
     }
   }
 
@@ -76,12 +78,13 @@ public record RowLayout(RowSpec row, long offsetBytes, long strideBytes, ByteOrd
   }
 
   /**
-   * Returns this layout with another stride, for example of records that contain more than the row.
+   * Returns this layout with another stride, for example of records that contain more than the row,
+   * or of windows that overlap.
    *
    * @param bytes the distance from the first byte of a row to the first byte of the next, at least
-   *     the bytes of a row
+   *     1, or 0 for rows without bytes
    * @return the new layout
-   * @throws IllegalArgumentException if rows would overlap
+   * @throws IllegalArgumentException if it is too small
    */
   public RowLayout withStrideBytes(long bytes) {
     return new RowLayout(row, offsetBytes, bytes, order);

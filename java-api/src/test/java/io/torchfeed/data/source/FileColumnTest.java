@@ -286,8 +286,8 @@ class FileColumnTest {
           .isThrownBy(() -> layout.withOffsetBytes(-1))
           .withMessage("offsetBytes must be at least 0, got -1");
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> layout.withStrideBytes(7))
-          .withMessage("strideBytes must be at least the 8 bytes of a row, got 7");
+          .isThrownBy(() -> layout.withStrideBytes(0))
+          .withMessage("strideBytes must be at least 1, got 0");
     }
 
     @Test
