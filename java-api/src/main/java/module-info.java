@@ -22,6 +22,7 @@ module io.torchfeed {
   exports io.torchfeed.data;
   exports io.torchfeed.data.loader;
   exports io.torchfeed.data.source;
+  exports io.torchfeed.data.token;
   exports io.torchfeed.distributed;
   exports io.torchfeed.distributed.launch;
   exports io.torchfeed.distributed.membership;

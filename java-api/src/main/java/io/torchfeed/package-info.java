@@ -12,10 +12,11 @@
  * among ranks, and leaves the order of indexed data to its sampler. Data without random access is a
  * {@link io.torchfeed.data.StreamDataset} and needs no sampler.
  *
- * <p>Ready datasets are in {@code io.torchfeed.data.source}; {@code io.torchfeed.image} makes rows
- * of encoded images, and {@code io.torchfeed.storage} is where other storage than files is plugged
- * in. {@code io.torchfeed.text} and {@code io.torchfeed.graph} are separate from this flow: they
- * read text files, divided among ranks, as lines and as graphs.
+ * <p>Ready datasets are in {@code io.torchfeed.data.source}, and in {@code io.torchfeed.data.token}
+ * for token ids; {@code io.torchfeed.image} makes rows of encoded images, and {@code
+ * io.torchfeed.storage} is where other storage than files is plugged in. {@code io.torchfeed.text}
+ * and {@code io.torchfeed.graph} are separate from this flow: they read text files, divided among
+ * ranks, as lines and as graphs.
  *
  * <p>{@link io.torchfeed.compiled.CompiledModel} stands alone, too: it runs a trained model that
  * Python has compiled.

@@ -66,6 +66,7 @@ final class Arrows {
           data.pass: data data.engine data.task internal sampler trace.ring
           data.source: bindings data data.task graph image internal memory sampler storage table text
           table: checkpoint data internal internal.sums memory
+          data.token: data data.source internal memory storage
           data.task: bindings data image internal memory trace.ring
           checkpoint: bindings internal memory sampler storage
           compiled: bindings internal

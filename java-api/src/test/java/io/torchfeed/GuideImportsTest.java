@@ -27,7 +27,13 @@ class GuideImportsTest {
         JAVA_BLOCK.matcher(guide).results().map(block -> block.group(1)).collect(joining());
     List<String> imports = new ArrayList<>();
     for (String program :
-        List.of("GuideTest", "GuideCompiledTest", "GuideTableTest", "GuideTrain", "GuideMixed")) {
+        List.of(
+            "GuideTest",
+            "GuideCompiledTest",
+            "GuideTableTest",
+            "GuideTokensTest",
+            "GuideTrain",
+            "GuideMixed")) {
       Path file = Path.of("src", "test", "java", "io", "torchfeed", program + ".java");
       IMPORT
           .matcher(Files.readString(file))

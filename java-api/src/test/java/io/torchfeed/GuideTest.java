@@ -80,6 +80,7 @@ class GuideTest {
             GuideTest.class,
             GuideCompiledTest.class,
             GuideTableTest.class,
+            GuideTokensTest.class,
             GuideTrain.class,
             GuideMixed.class)) {
       String source =

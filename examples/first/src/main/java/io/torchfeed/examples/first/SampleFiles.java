@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.examples.first;
 
+import io.torchfeed.data.token.TokenFile;
+import io.torchfeed.memory.DType;
 import java.awt.Color;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
@@ -18,6 +20,7 @@ final class SampleFiles {
   private static final int STRIPE = 6;
   private static final int IMAGES = 40;
   private static final int PEOPLE = 400;
+  private static final int SENTENCES = 300;
 
   private SampleFiles() {}
 
@@ -60,6 +63,24 @@ final class SampleFiles {
             "a fox runs",
             "over the hill runs the quick dog",
             "sleeps a lazy fox"));
+  }
+
+  /** Returns the bytes of the file of the argument, or of a new text of random sentences. */
+  static TokenFile tokens(String... args) throws IOException {
+    if (args.length > 0) {
+      return TokenFile.raw(DType.UINT8, Path.of(args[0]));
+    }
+    Path file = folder().resolve("sentences.txt");
+    file.toFile().deleteOnExit();
+    Random random = new Random(1);
+    List<String> lines = new ArrayList<>();
+    for (int i = 0; i < SENTENCES; i++) {
+      String who = List.of("a fox", "the dog", "a lazy cat").get(random.nextInt(3));
+      String does = List.of("sleeps", "runs", "jumps").get(random.nextInt(3));
+      String where = List.of("over the hill", "at night", "").get(random.nextInt(3));
+      lines.add(String.join(" ", who, does, where));
+    }
+    return TokenFile.raw(DType.UINT8, Files.write(file, lines));
   }
 
   /** Returns the file of the second argument, or a new CSV file of people of two classes. */

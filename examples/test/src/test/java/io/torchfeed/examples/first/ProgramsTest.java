@@ -44,7 +44,7 @@ class ProgramsTest {
         }
       }
     }
-    assertThat(lengths).hasSize(8);
+    assertThat(lengths).hasSize(9);
     assertThat(lengths)
         .allSatisfy((name, lines) -> assertThat(lines).as(name).isLessThanOrEqualTo(MAX_LINES));
   }
@@ -77,6 +77,17 @@ class ProgramsTest {
     Path other = Files.writeString(folder.resolve("other.csv"), "age,income,class\n1,2,a\n");
     assertThatThrownBy(() -> run(TrainOnTable.class, checkpoints, other.toString()))
         .hasMessageContaining("must have exactly one column \"colour\"");
+  }
+
+  @Test
+  void aLanguageModelLearnsSentences() throws Exception {
+    List<Double> perplexities =
+        run(TrainOnTokens.class).stream()
+            .filter(line -> line.startsWith("EVALUATED"))
+            .map(line -> Double.valueOf(line.replaceAll(".*loss ([0-9.]+).*", "$1")))
+            .toList();
+    assertThat(perplexities).hasSize(3);
+    assertThat(perplexities.get(2)).isLessThan(2).isLessThan(perplexities.get(0));
   }
 
   @Test
