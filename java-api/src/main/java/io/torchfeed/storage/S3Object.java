@@ -11,7 +11,14 @@ import static java.util.Objects.requireNonNull;
  * @param tag its ETag
  */
 public record S3Object(String key, long size, String tag) {
-  /** Checks the arguments. */
+  /**
+   * Creates an object of a listing.
+   *
+   * @param key its name in the bucket
+   * @param size in bytes, at least 0
+   * @param tag its ETag
+   * @throws IllegalArgumentException if the size is negative
+   */
   public S3Object {
     requireNonNull(key, "key");
     requireNonNull(tag, "tag");
