@@ -4,6 +4,7 @@ package io.torchfeed.parquet;
 import dev.hardwood.InputFile;
 import io.torchfeed.parquet.ParquetException.Problem;
 import io.torchfeed.storage.ByteSource;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -58,6 +59,9 @@ final class SourceInput implements InputFile {
 
   @Override
   public ByteBuffer readRange(long offset, int length) throws IOException {
+    if (length == 0) { // Hardwood asks again and again behind a column that is shorter than its pages
+      throw new EOFException("the pages of a column continue behind its end, at byte " + offset);
+    }
     ByteBuffer bytes = ByteBuffer.allocate(length);
     while (bytes.position() < length) { // in pieces, since the JDK keeps as large a direct buffer
       int at = bytes.position();

@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -136,6 +137,16 @@ class ParquetErrorsTest {
       }
     }
     assertThat(noticed).isPositive();
+  }
+
+  /** Hardwood alone reads the missing bytes of this file of apache/parquet-testing for ever. */
+  @Test
+  @Timeout(60)
+  void aColumnThatIsShorterThanItsPagesIsAnError() {
+    Path file = Path.of("src/test/resources/nation.dict-malformed.parquet");
+    refused(file, Problem.FILE, ParquetColumn.of("nation_key", DType.INT32), ParquetColumn.of("name", DType.UINT8, 7))
+        .withMessageContaining("row group 0")
+        .withMessageContaining("the pages of a column continue behind its end, at byte 451");
   }
 
   @Test
