@@ -107,9 +107,14 @@ record Dumps(List<Dump> all, List<Totals> totals, Map<String, GroupCalls> groups
         readings.stream().map(each -> each.header).toList(), List.copyOf(totals.values()), groups);
   }
 
+  /** Returns whether a file has the name of a dump. */
+  static boolean isDump(Path file) {
+    return file.toString().endsWith(DumpFormat.EXTENSION);
+  }
+
   private static List<Path> files(Path folder) {
     try (Stream<Path> files = Files.list(folder)) {
-      List<Path> dumps = files.filter(TraceReport::isDump).sorted().toList();
+      List<Path> dumps = files.filter(Dumps::isDump).sorted().toList();
       if (dumps.isEmpty()) {
         throw DumpException.of(
             folder,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.trace.analysis;
 
-import io.torchfeed.trace.ring.DumpFormat;
 import io.torchfeed.trace.ring.Kind;
 import java.io.PrintStream;
 import java.nio.file.Path;
@@ -56,7 +55,7 @@ public final class TraceReport {
 
   /** Returns whether a file has the name of a dump. */
   public static boolean isDump(Path file) {
-    return file.toString().endsWith(DumpFormat.EXTENSION);
+    return Dumps.isDump(file);
   }
 
   /** Returns a sentence about the merged dumps. */
