@@ -20,6 +20,7 @@ final class Arrows {
           "distributed.averaging",
           "distributed.rendezvous",
           "internal",
+          "internal.gzip",
           "internal.sums",
           "report",
           "sampler.cursor",
@@ -41,6 +42,7 @@ final class Arrows {
           """
           bindings:
           internal:
+          internal.gzip:
           internal.sums:
           storage: internal
           summary: internal
@@ -57,14 +59,15 @@ final class Arrows {
           trace.analysis: internal trace.ring
           metric: checkpoint data.loader distributed internal internal.sums sampler
           image: bindings internal memory
-          text: internal storage
+          text: internal internal.gzip storage
           graph: internal text
           data: bindings image internal memory sampler
           data.loader: bindings data data.engine data.pass data.task image internal memory \
             sampler sampler.order sampler.torch
           data.engine: bindings data data.task internal memory trace.ring
           data.pass: data data.engine data.task internal sampler trace.ring
-          data.source: bindings data data.task graph image internal memory sampler storage table text
+          data.source: bindings data data.task graph image internal internal.gzip memory sampler \
+            storage table text
           table: checkpoint data internal internal.sums memory
           data.token: data data.source internal memory storage
           data.task: bindings data image internal memory trace.ring

@@ -3,6 +3,7 @@ package io.torchfeed.text;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.gzip.GzipText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;

@@ -7,6 +7,7 @@ import de.siegmar.fastcsv.reader.CsvReader.CsvReaderBuilder;
 import de.siegmar.fastcsv.reader.CsvRecord;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
 import io.torchfeed.internal.RegularFile;
+import io.torchfeed.internal.gzip.GzipText;
 import io.torchfeed.storage.ByteSource;
 import java.io.BufferedInputStream;
 import java.io.IOException;
@@ -18,7 +19,6 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /** The records of a CSV file after the names in its first line. Not thread-safe. */
@@ -93,7 +93,7 @@ final class CsvRecords implements AutoCloseable {
       throws IOException {
     InputStream in = stream(path, source);
     try {
-      return new GZIPInputStream(in, BUFFER_BYTES);
+      return new GzipText(in);
     } catch (IOException e) {
       in.close();
       throw e;

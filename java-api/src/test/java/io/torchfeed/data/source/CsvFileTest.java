@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -21,6 +22,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -296,5 +298,36 @@ class CsvFileTest {
         .isThrownBy(() -> CsvFile.of(source).load(columns))
         .withMessageStartingWith("cannot read store/data.csv: ")
         .withMessageContaining("no route to the store");
+  }
+
+  private static byte[] member(String text) throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (GZIPOutputStream out = new GZIPOutputStream(packed)) {
+      out.write(text.getBytes(UTF_8));
+    }
+    return packed.toByteArray();
+  }
+
+  @Test
+  void noMemberOfAGzipFileIsLostWithoutAnError() throws IOException {
+    byte[] second = member("3\n4\n");
+    ByteArrayOutputStream padded = new ByteArrayOutputStream();
+    padded.writeBytes(member("a\n1\n2\n"));
+    padded.writeBytes(new byte[7]);
+    padded.writeBytes(second);
+    Path file = Files.write(folder.resolve("data.csv.gz"), padded.toByteArray());
+    CsvFile.CsvColumn column = CsvFile.CsvColumn.of(DType.INT64, "a");
+    try (TensorDataset data = CsvFile.of(file).load(column)) {
+      assertThat(data.size()).isEqualTo(4);
+    }
+    byte[] damaged = padded.toByteArray();
+    damaged[damaged.length - second.length + 1] = 0;
+    byte[] cut = Arrays.copyOf(damaged, damaged.length - second.length + 1);
+    for (byte[] content : new byte[][] {damaged, cut}) {
+      Files.write(file, content);
+      assertThatExceptionOfType(UncheckedIOException.class)
+          .isThrownBy(() -> CsvFile.of(file).load(column))
+          .withMessageContaining("data.csv.gz");
+    }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.text;
+package io.torchfeed.internal.gzip;
 
 import java.io.EOFException;
 import java.io.IOException;
@@ -14,7 +14,7 @@ import java.util.zip.ZipException;
  * Python's {@code gzip}; anything else that is not a whole member is an error, where {@code
  * GZIPInputStream} ends early. Format: RFC 1952.
  */
-final class GzipText extends InputStream {
+public final class GzipText extends InputStream {
   private static final int BUFFER_BYTES = 1 << 16;
   private static final int MAGIC = 0x8b1f;
   private static final int DEFLATE = 8;
@@ -36,7 +36,7 @@ final class GzipText extends InputStream {
   private boolean isInMember;
 
   /** Reads the header of the first member. */
-  GzipText(InputStream in) throws IOException {
+  public GzipText(InputStream in) throws IOException {
     this.in = in;
     try {
       readHeader(readByte());
