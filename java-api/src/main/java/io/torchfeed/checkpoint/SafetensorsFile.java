@@ -99,7 +99,8 @@ public final class SafetensorsFile implements AutoCloseable {
    */
   public static SafetensorsFile open(ByteSource source) {
     requireNonNull(source, "source");
-    return checked(Path.of(source.name()), SavedBytes.open(source));
+    return checked(
+        Path.of(requireNonNull(source.name(), "the name of a source")), SavedBytes.open(source));
   }
 
   private static SafetensorsFile checked(Path path, FileChannel channel) {

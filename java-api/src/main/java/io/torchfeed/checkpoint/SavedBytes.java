@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.RegularFile;
 import io.torchfeed.storage.ByteSource;
@@ -45,11 +48,20 @@ final class SavedBytes {
    * @throws CheckpointException if its size cannot be determined
    */
   static FileChannel open(ByteSource source) {
+    Path name = Path.of(requireNonNull(source.name(), "the name of a source"));
+    long size;
     try {
-      return new SourceChannel(source, source.size());
+      size = source.size();
     } catch (IOException e) {
-      throw CheckpointException.unreadable(Path.of(source.name()), e);
+      throw CheckpointException.unreadable(name, e);
+    } catch (RuntimeException e) {
+      throw CheckpointException.unreadable(name, new IOException(Failures.reason(e), e));
     }
+    if (size < 0) {
+      throw CheckpointException.unreadable(
+          name, new IOException("its size must be at least 0, got " + size));
+    }
+    return new SourceChannel(source, size);
   }
 
   /**

@@ -93,7 +93,9 @@ public final class TorchFile implements AutoCloseable {
    */
   public static TorchFile open(ByteSource source) {
     requireNonNull(source, "source");
-    return open(Path.of(source.name()), () -> SavedBytes.open(source));
+    return open(
+        Path.of(requireNonNull(source.name(), "the name of a source")),
+        () -> SavedBytes.open(source));
   }
 
   private static TorchFile open(Path path, Supplier<FileChannel> opening) {

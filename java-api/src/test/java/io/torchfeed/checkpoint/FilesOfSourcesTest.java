@@ -99,4 +99,19 @@ class FilesOfSourcesTest {
         .isThrownBy(() -> TorchFile.open(source))
         .withMessageContaining("no route to the store");
   }
+
+  @Test
+  void aSourceThatBreaksItsContractIsNamed() {
+    MemorySource source = MemorySource.of("store/a", "no tensors at all");
+    source.size = -1;
+    assertThatExceptionOfType(CheckpointException.class)
+        .isThrownBy(() -> SafetensorsFile.open(source))
+        .withMessageContaining("store/a: ")
+        .withMessageContaining("its size must be at least 0, got -1");
+    source.broken = new IllegalStateException("no size");
+    assertThatExceptionOfType(CheckpointException.class)
+        .isThrownBy(() -> TorchFile.open(source))
+        .withMessageContaining("store/a: ")
+        .withMessageContaining("no size");
+  }
 }

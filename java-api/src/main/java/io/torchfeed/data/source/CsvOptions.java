@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.source;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.storage.ByteSource;
 import java.nio.file.Path;
 import java.util.List;
@@ -32,7 +34,10 @@ record CsvOptions(
   }
 
   static CsvOptions ofSources(List<ByteSource> sources) {
-    List<Path> paths = sources.stream().map(source -> Path.of(source.name())).toList();
+    List<Path> paths =
+        sources.stream()
+            .map(source -> Path.of(requireNonNull(source.name(), "the name of a source")))
+            .toList();
     return new CsvOptions(paths, List.copyOf(sources), ',', null, Set.of(), false, null);
   }
 
