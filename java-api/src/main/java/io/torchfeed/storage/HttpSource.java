@@ -3,6 +3,7 @@ package io.torchfeed.storage;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Sha256;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.ByteBuffer;
@@ -42,11 +43,13 @@ import java.nio.channels.ClosedChannelException;
 public final class HttpSource implements ByteSource {
   private final String name;
   private final RangeReader reader;
+  private final String variant; // of the query, which is not in the name
   private volatile boolean isClosed;
 
-  private HttpSource(String name, RangeReader reader) {
+  private HttpSource(String name, RangeReader reader, String variant) {
     this.name = name;
     this.reader = reader;
+    this.variant = variant;
   }
 
   /**
@@ -88,7 +91,9 @@ public final class HttpSource implements ByteSource {
   /** Returns a source with a name, whose requests are allowed by headers. */
   static HttpSource of(String name, URI uri, RequestHeaders headers, HttpOptions options) {
     HttpCaller caller = new HttpCaller(name, new HttpPlace(uri, headers), options);
-    return new HttpSource(name, new RangeReader(caller));
+    String query = uri.getRawQuery();
+    String variant = query == null ? "" : " " + Sha256.hex(query).substring(0, 16);
+    return new HttpSource(name, new RangeReader(caller), variant);
   }
 
   @Override
@@ -103,14 +108,16 @@ public final class HttpSource implements ByteSource {
   }
 
   /**
-   * Returns the ETag of the object, or its Last-Modified; empty if the server sends none of them.
+   * Returns the strong ETag of the object, or else a weak one or its Last-Modified with a hash of
+   * the query of the address; empty if there is none of these.
    *
    * @throws ByteSourceException as {@link #read}
    */
   @Override
   public String version() throws IOException {
     requireOpen();
-    return reader.version().text();
+    ObjectVersion version = reader.version();
+    return version.isExact() ? version.text() : version.text() + variant;
   }
 
   @Override

@@ -49,6 +49,11 @@ record ObjectVersion(long size, @Nullable String tag, @Nullable String modified)
     return value == null ? "missing" : value;
   }
 
+  /** Returns whether no other object has the same text. */
+  boolean isExact() {
+    return tag != null && !tag.startsWith("W/");
+  }
+
   /** Returns a text that changes with the content; empty if the server sends nothing for it. */
   String text() {
     return tag != null ? tag : modified == null ? "" : modified;

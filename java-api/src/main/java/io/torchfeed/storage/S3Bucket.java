@@ -215,6 +215,9 @@ public final class S3Bucket {
       try {
         S3Listing parsed = S3Listing.parse(page);
         objects.addAll(parsed.objects());
+        if (token != null && token.equals(parsed.next())) {
+          throw new XMLStreamException("it repeats its continuation token");
+        }
         token = parsed.next();
       } catch (XMLStreamException e) {
         String reason = "the store must answer with a ListBucketResult: " + Failures.reason(e);

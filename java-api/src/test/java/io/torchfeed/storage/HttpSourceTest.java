@@ -90,6 +90,16 @@ class HttpSourceTest {
   }
 
   @Test
+  void objectsWithoutAnEtagThatDifferInTheQueryHaveOtherVersions() throws IOException {
+    server.headers.remove("ETag");
+    try (HttpSource one = HttpSource.of(URI.create(server.uri("/a") + "?id=1"));
+        HttpSource other = HttpSource.of(URI.create(server.uri("/a") + "?id=2"))) {
+      assertThat(one.name()).isEqualTo(other.name());
+      assertThat(one.version()).isNotEqualTo(other.version());
+    }
+  }
+
+  @Test
   void bytesFromAnyPositionAreThoseOfTheObject(@TempDir Path folder) throws IOException {
     byte[] all = bytes(SIZE, 1);
     try (HttpSource source = source()) {

@@ -133,6 +133,20 @@ class S3BucketTest {
         .allSatisfy(each -> assertThat(each.header("x-amz-date")).isNotNull());
   }
 
+  @Test
+  void aListThatRepeatsItsTokenIsRefused() {
+    String page =
+        "<ListBucketResult><IsTruncated>true</IsTruncated>"
+            + "<NextContinuationToken>t</NextContinuationToken></ListBucketResult>";
+    for (int i = 0; i < 3; i++) {
+      answer(200, page);
+    }
+    assertThatExceptionOfType(ByteSourceException.class)
+        .isThrownBy(() -> bucket().list("a"))
+        .withMessageContaining("it repeats its continuation token")
+        .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.WRONG_ANSWER));
+  }
+
   @ParameterizedTest
   @CsvSource({
     "<html></html>, the first element must be ListBucketResult",
