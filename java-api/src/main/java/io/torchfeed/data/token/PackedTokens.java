@@ -84,9 +84,9 @@ public final class PackedTokens implements Dataset, AutoCloseable {
     for (TokenPart part : parts) {
       try {
         TokenPart now = TokenBytes.part(part.path(), part.dtype(), part.offsetBytes());
-        if (now.tokens() < part.tokens()) {
+        if (now.tokens() != part.tokens()) {
           throw new IllegalArgumentException(
-              "%s must not become shorter, but has %d tokens now, and had %d"
+              "%s must not change, but has %d tokens now, and had %d"
                   .formatted(part.path(), now.tokens(), part.tokens()));
         }
         opened.add(ByteSource.file(part.path()));

@@ -5,12 +5,14 @@ import static java.nio.ByteOrder.LITTLE_ENDIAN;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.FileReplacement;
+import io.torchfeed.internal.PathBytes;
 import io.torchfeed.memory.DType;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.function.Function;
@@ -77,15 +79,24 @@ public final class TokenWriter {
       throw new IllegalArgumentException(
           "dtype must be UINT8, UINT16, INT16, INT32 or INT64, got " + dtype);
     }
+    Path known = Files.exists(index) ? index.toRealPath() : index; // a link stays
+    Path next = PathBytes.withSuffix(known, ".next");
     LongList lengths = new LongList();
-    FileReplacement.write(
-        binary,
-        channel -> {
-          new Ids(channel, dtype).writeAll(documents.iterator(), lengths);
-          Files.deleteIfExists(index); // it is of the ids that are replaced now
-        });
-    FileReplacement.write(
-        index, channel -> writeIndex(channel, code, dtype.bytes(), lengths.toArray()));
+    try {
+      FileReplacement.write(
+          binary,
+          channel -> {
+            new Ids(channel, dtype).writeAll(documents.iterator(), lengths);
+            FileReplacement.write(
+                next, to -> writeIndex(to, code, dtype.bytes(), lengths.toArray()));
+            Files.deleteIfExists(known); // it is of the ids that are replaced now
+          });
+      Files.move(next, known, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      if (Files.isRegularFile(next)) {
+        Files.delete(next);
+      }
+    }
     return lengths.size();
   }
 

@@ -246,7 +246,7 @@ class TokenFileTest {
         .withMessage("[%s] must not change, but have 4 windows now, and had 9".formatted(file));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> tokens.packed(10))
-        .withMessageContaining("must not become shorter, but has 50 tokens now, and had 100");
+        .withMessageContaining("must not change, but has 50 tokens now, and had 100");
     try (packed;
         DataLoader loader = DataLoader.over(packed).build();
         Batches batches = loader.epoch(0)) {

@@ -2,6 +2,7 @@
 package io.torchfeed.data.token;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIOException;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.torchfeed.memory.DType;
@@ -75,6 +76,33 @@ class TokenWriterTest {
     try (Stream<Path> files = Files.list(folder)) {
       assertThat(files).containsExactlyInAnyOrder(binary, MegatronIndex.file(binary));
     }
+  }
+
+  @Test
+  void linksStayAndBothFilesBehindThemAreReplaced(@TempDir Path folder) throws IOException {
+    Path real = Files.createDirectory(folder.resolve("real"));
+    TokenWriter.write(
+        real.resolve("a.bin"), DType.UINT8, Stream.of(new long[] {1, 2}, new long[] {3, 4}));
+    for (String name : List.of("a.bin", "a.idx")) {
+      Files.createSymbolicLink(folder.resolve(name), real.resolve(name));
+    }
+    TokenWriter.write(
+        folder.resolve("a.bin"), DType.UINT8, Stream.of(new long[] {5}, new long[] {6, 7, 8}));
+    assertThat(folder.resolve("a.idx")).isSymbolicLink();
+    assertThat(MegatronIndex.read(real.resolve("a.bin")).begins()).containsExactly(0, 1, 4);
+    try (Stream<Path> files = Files.list(real)) {
+      assertThat(files).hasSize(2);
+    }
+  }
+
+  @Test
+  void anIndexThatCannotBeWrittenLeavesBothOldFiles(@TempDir Path folder) throws IOException {
+    Path binary = folder.resolve("a.bin");
+    TokenWriter.write(binary, DType.UINT8, Stream.of(new long[] {1, 2}));
+    Files.createDirectory(folder.resolve("a.idx.next")); // in the way of the new one
+    assertThatIOException()
+        .isThrownBy(() -> TokenWriter.write(binary, DType.UINT8, Stream.of(new long[] {3})));
+    assertThat(TokenFile.megatron(binary).tokens()).isEqualTo(2);
   }
 
   @Test
