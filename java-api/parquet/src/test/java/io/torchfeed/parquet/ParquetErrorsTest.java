@@ -139,12 +139,18 @@ class ParquetErrorsTest {
     assertThat(noticed).isPositive();
   }
 
-  /** Hardwood alone reads the missing bytes of this file of apache/parquet-testing for ever. */
+  /**
+   * Hardwood alone reads the missing bytes of this file of apache/parquet-testing again and again.
+   */
   @Test
   @Timeout(60)
   void aColumnThatIsShorterThanItsPagesIsAnError() {
     Path file = Path.of("src/test/resources/nation.dict-malformed.parquet");
-    refused(file, Problem.FILE, ParquetColumn.of("nation_key", DType.INT32), ParquetColumn.of("name", DType.UINT8, 7))
+    refused(
+            file,
+            Problem.FILE,
+            ParquetColumn.of("nation_key", DType.INT32),
+            ParquetColumn.of("name", DType.UINT8, 7))
         .withMessageContaining("row group 0")
         .withMessageContaining("the pages of a column continue behind its end, at byte 451");
   }
