@@ -160,7 +160,7 @@ TEST(TarFile, ASampleHasOneImageAndOneLabel) {
   EXPECT_EQ("sample 1 must have one image", problem({{"1.jpg", ""}, {"1.png", ""}}));
   EXPECT_EQ("sample 1 must have one label", problem({{"1.cls", "1"}, {"1.cls", "1"}}));
   for (const char* label :
-       {"", "-1", "cat", "1.5", "3 17", "3\n17\n", "2147483648", "99999999999999999999"}) {
+       {"", " \n", "-1", "cat", "1.5", "3 17", "3\n17\n", "2147483648", "99999999999999999999"}) {
     EXPECT_NE("", problem({{"1.jpg", ""}, {"1.cls", label}})) << label;
   }
 }

@@ -321,7 +321,8 @@ class TarFile::Reader {
     constexpr const char* kBlanks = " \t\n\v\f\r";
     const std::size_t first = std::min(text.find_first_not_of(kBlanks), text.size());
     uint32_t label = 0;
-    const char* const end = text.data() + text.find_last_not_of(kBlanks) + 1;
+    const char* const end =
+        text.data() + std::max(first, text.find_last_not_of(kBlanks) + 1);  // none: 0
     const auto [behind, error] = std::from_chars(text.data() + first, end, label);
     require(error == std::errc() && behind == end && label <= std::numeric_limits<int32_t>::max(),
             kLabelRule);
