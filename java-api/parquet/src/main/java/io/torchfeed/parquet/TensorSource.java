@@ -61,28 +61,19 @@ record TensorSource(TensorEncoder encoder, String json) implements ColumnSource 
 
     @Override
     public void fill(List<LeafBatch> leaves, int count, ByteBuffer into, BatchPlace place) {
-      ByteBuffer bytes = into.duplicate().clear().order(ByteOrder.LITTLE_ENDIAN);
+      ByteBuffer bytes = into.duplicate().clear();
       boolean isFloat = row().dtype() == DType.FLOAT32;
       int size = (int) row().bytes();
       for (int record = 0; record < count; record++) {
         readCells(leaves, record, cells, encoder.names(), place);
+        ByteBuffer row = bytes.position(record * size).slice().order(ByteOrder.LITTLE_ENDIAN);
         try {
           if (isFloat) {
             encoder.encode(cells, floats);
-            bytes
-                .position(record * size)
-                .slice()
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .asFloatBuffer()
-                .put(floats);
+            row.asFloatBuffer().put(floats);
           } else {
             encoder.encode(cells, longs);
-            bytes
-                .position(record * size)
-                .slice()
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .asLongBuffer()
-                .put(longs);
+            row.asLongBuffer().put(longs);
           }
         } catch (TableValueException e) {
           throw new ParquetException(Problem.VALUE, place.of(record) + ", " + e.getMessage(), e);
