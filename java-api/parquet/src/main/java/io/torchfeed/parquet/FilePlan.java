@@ -18,7 +18,7 @@ import java.util.function.Supplier;
  *
  * @param name of the file
  * @param input makes an input of it
- * @param identity changes with the size and footer
+ * @param identity changes with the size, footer and version
  * @param schema of its columns
  * @param groups its row groups with rows, as an unmodifiable list
  */

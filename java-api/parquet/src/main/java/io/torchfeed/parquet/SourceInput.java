@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.parquet;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.hardwood.InputFile;
 import io.torchfeed.parquet.ParquetException.Problem;
 import io.torchfeed.storage.ByteSource;
@@ -8,6 +10,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -82,13 +85,19 @@ final class SourceInput implements InputFile {
     return name;
   }
 
-  /** Returns a hash of the size and footer, with the places and statistics of all pages. */
+  /**
+   * Returns a hash of the size, of the footer with the places of all pages, and of the time of the
+   * last change, or the version of a source: two files may differ in nothing else.
+   */
   String identity() {
     try {
       long size = length();
       int footer = footerLength(size);
       MessageDigest hash = sha256();
       hash.update(ByteBuffer.allocate(Long.BYTES).putLong(size).flip());
+      String version =
+          path == null ? source().version() : Files.getLastModifiedTime(path).toString();
+      hash.update(version.getBytes(UTF_8));
       hash.update(readRange(size - TAIL - footer, footer));
       return HexFormat.of().formatHex(hash.digest());
     } catch (IOException e) {

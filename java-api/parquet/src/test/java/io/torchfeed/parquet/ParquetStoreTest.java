@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -218,6 +219,29 @@ class ParquetStoreTest {
         .withMessage(file + " has changed since its footer was read; read it again")
         .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.CHANGED));
     assertThat(folder.resolve("rows").resolve("rows.properties")).doesNotExist();
+  }
+
+  /** Its footer and size are equal: only a value in a page is another one. */
+  @Test
+  void aFileWithOtherPagesIsAnotherOne(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("data.parquet");
+    Files.copy(Golden.file("none_v1.parquet"), file);
+    ParquetRows before = ParquetFiles.of(file).rows(NUMBER);
+    Path rows = folder.resolve("rows");
+    before.store(rows);
+    byte[] bytes = Files.readAllBytes(file);
+    bytes[100] ^= 1;
+    FileTime time = Files.getLastModifiedTime(file);
+    Files.write(file, bytes);
+    Files.setLastModifiedTime(file, FileTime.from(time.toInstant().plusSeconds(1)));
+
+    assertThatExceptionOfType(ParquetException.class)
+        .isThrownBy(() -> before.store(folder.resolve("others")))
+        .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.CHANGED));
+    assertThatExceptionOfType(ParquetException.class)
+        .isThrownBy(() -> ParquetFiles.of(file).rows(NUMBER).store(rows))
+        .withMessageStartingWith(rows + " has other rows")
+        .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.OTHER_ROWS));
   }
 
   @Test
