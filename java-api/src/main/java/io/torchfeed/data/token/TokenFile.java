@@ -159,10 +159,17 @@ public final class TokenFile {
    *
    * @param endToken the id with which documents end, for example GPT-2's 50256
    * @return the tokens, with other documents
-   * @throws IllegalArgumentException if there are 2^31 documents or more
+   * @throws IllegalArgumentException if no id of this type is {@code endToken}, or there are 2^31
+   *     documents or more
    * @throws java.io.UncheckedIOException if a file cannot be read
    */
   public TokenFile splitAfter(long endToken) {
+    long[] range = TokenBytes.range(dtype);
+    if (endToken < range[0] || endToken > range[1]) {
+      throw new IllegalArgumentException(
+          "endToken must be in %s to be an id of %s, got %d"
+              .formatted(Arrays.toString(range), dtype, endToken));
+    }
     LongList found = new LongList();
     long before = 0;
     for (TokenPart part : parts) {

@@ -222,6 +222,9 @@ class TokenFileTest {
         .withMessageContaining("absent: no such file");
     TokenFile tokens = open("raw_uint16");
     assertThatIllegalArgumentException()
+        .isThrownBy(() -> tokens.splitAfter(65536))
+        .withMessage("endToken must be in [0, 65535] to be an id of UINT16, got 65536");
+    assertThatIllegalArgumentException()
         .isThrownBy(() -> tokens.windows(1))
         .withMessage("length must be at least 2, got 1");
     assertThatIllegalArgumentException()
