@@ -76,6 +76,7 @@ public interface ByteSource extends AutoCloseable {
    * @param into a buffer with room for at least one byte; its limit stays where it is
    * @return the number of bytes read, which is also the advance of the buffer's position: at least
    *     1, and often fewer than there is room for; or -1 if the offset is at the end or after it
+   * @throws IllegalArgumentException if the offset is negative, or the buffer has no room
    * @throws ByteSourceException if they cannot be read and the source knows more than a reason; its
    *     readers pass it on
    * @throws IOException if they cannot be read; the reader's exception names source and offset

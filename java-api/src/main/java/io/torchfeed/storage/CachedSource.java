@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * HttpSource object = HttpSource.of(URI.create("https://data.example.org/train.csv"));
- * ByteSource cached = CachedSource.of(object, Path.of("/tmp/train-cache"), 50L << 30);
+ * ByteSource cached = CachedSource.of(object, Path.of("train-cache"), 50L << 30);
  * }</pre>
  *
  * <p>Any number of processes share a folder. Blocks appear as a whole or not at all; of processes
@@ -121,7 +121,7 @@ public final class CachedSource implements ByteSource {
 
   @Override
   public int read(long offset, ByteBuffer into) throws IOException {
-    requireNonNull(into, "into");
+    ReadArguments.require(offset, into);
     String name = prefix();
     if (offset >= size) {
       return -1;

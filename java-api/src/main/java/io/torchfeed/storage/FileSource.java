@@ -51,6 +51,7 @@ final class FileSource implements ByteSource {
 
   @Override
   public int read(long offset, ByteBuffer into) throws IOException {
+    ReadArguments.require(offset, into);
     while (true) {
       FileChannel open = channel;
       try {

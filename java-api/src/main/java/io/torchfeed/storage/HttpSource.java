@@ -122,10 +122,7 @@ public final class HttpSource implements ByteSource {
 
   @Override
   public int read(long offset, ByteBuffer into) throws IOException {
-    requireNonNull(into, "into");
-    if (!into.hasRemaining()) {
-      throw new IllegalArgumentException("into must have room for at least one byte, got none");
-    }
+    ReadArguments.require(offset, into);
     requireOpen();
     return reader.read(offset, into);
   }

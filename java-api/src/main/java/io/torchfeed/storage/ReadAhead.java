@@ -138,7 +138,7 @@ public final class ReadAhead implements ByteSource {
 
   @Override
   public int read(long offset, ByteBuffer into) throws IOException {
-    requireNonNull(into, "into");
+    ReadArguments.require(offset, into);
     @Nullable HeldRange range = rangeOf(offset);
     int count = 0;
     try {

@@ -3,8 +3,10 @@ package io.torchfeed.storage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.io.IOException;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
@@ -12,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
@@ -118,6 +121,27 @@ class ByteSourceTest {
 
     @Override
     public void close() {}
+  }
+
+  @Test
+  void allSourcesRefuseTheSameReads(@TempDir Path folder) throws IOException {
+    Path file = Files.writeString(folder.resolve("file"), "abc");
+    List<ByteSource> sources =
+        List.of(
+            ByteSource.file(file),
+            HttpSource.of(URI.create("http://127.0.0.1:1/a")),
+            ReadAhead.of(ByteSource.file(file)),
+            CachedSource.of(ByteSource.file(file), folder.resolve("cache"), 1 << 20));
+    for (ByteSource source : sources) {
+      try (source) {
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> source.read(-1, ByteBuffer.allocate(1)))
+            .withMessage("offset must be at least 0, got -1");
+        assertThatIllegalArgumentException()
+            .isThrownBy(() -> source.read(0, ByteBuffer.allocate(0)))
+            .withMessage("into must have room for at least one byte, got none");
+      }
+    }
   }
 
   @ParameterizedTest
