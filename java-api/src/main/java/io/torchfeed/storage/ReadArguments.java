@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import java.nio.ByteBuffer;
 
-/** The check of what {@link ByteSource#read} gets, the same for all sources. */
+/** Checks the arguments of {@link ByteSource#read} in the same way for all sources. */
 final class ReadArguments {
   private ReadArguments() {}
 
