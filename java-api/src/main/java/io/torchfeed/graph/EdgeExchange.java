@@ -22,8 +22,11 @@ final class EdgeExchange {
   private static final byte FAILED = 2;
   private static final long LINES_PER_REPORT = 1 << 16;
 
+  /** The position of the number of entries in a message, after its state, digest and rank. */
+  private static final int ENTRIES_AT = 1 + 2 * Long.BYTES;
+
   private final TextPartition plan;
-  private final EdgeRules rules;
+  private EdgeRules rules;
   private final int rank;
   private final AllToAll exchange;
   private final boolean bothEnds;
@@ -32,8 +35,8 @@ final class EdgeExchange {
   private final long bytes;
   private final int fullMessage;
   private final ReceivedEdges inbox;
-  private final EdgeParser parser;
-  private final @Nullable FastEdgeParser plain;
+  private EdgeParser parser;
+  private @Nullable FastEdgeParser plain;
   private final ErrorLog errors;
 
   /** The messages, by destination rank. */
@@ -42,6 +45,17 @@ final class EdgeExchange {
   private final LongConsumer progress;
   private boolean isFull;
   private long linesRead;
+
+  private boolean hasReadHead;
+
+  /** The head of the file; null if it has none. */
+  private @Nullable MatrixMarket matrix;
+
+  /** The offset up to which lines are the head of the file; -1 behind it. */
+  private long headEnd = -1;
+
+  /** The number of entries read by each rank so far. */
+  private final long[] entries;
 
   EdgeExchange(
       TextPartition plan,
@@ -67,6 +81,7 @@ final class EdgeExchange {
     errors = new ErrorLog(rules.errors());
     messages = new WireWriter[worldSize];
     Arrays.setAll(messages, i -> new WireWriter());
+    entries = new long[worldSize];
   }
 
   Edges run() {
@@ -78,6 +93,9 @@ final class EdgeExchange {
         anyMore = exchangeRound(state) || state == MORE;
       } while (anyMore);
     }
+    if (matrix != null) {
+      matrix.requireEntries(Arrays.stream(entries).sum());
+    }
     return new Edges(inbox, linesRead, errors.errors(), rules, grid, rank, bothEnds);
   }
 
@@ -87,6 +105,7 @@ final class EdgeExchange {
       message.putByte(state);
       message.putLong(digest);
       message.putLong(rank);
+      message.putLong(0);
     }
   }
 
@@ -94,6 +113,9 @@ final class EdgeExchange {
   private boolean read(LineCursor lines) {
     try {
       isFull = false;
+      if (!hasReadHead) {
+        readHead();
+      }
       while (!isFull) {
         if (linesRead % LINES_PER_REPORT == 0) {
           progress.accept(bytes - lines.state().bytes());
@@ -103,7 +125,9 @@ final class EdgeExchange {
           return false;
         }
         linesRead++;
-        readLine(lines);
+        if (!isHead(lines)) {
+          readLine(lines);
+        }
       }
       return true;
     } catch (RuntimeException | Error e) {
@@ -112,26 +136,48 @@ final class EdgeExchange {
     }
   }
 
+  private void readHead() {
+    hasReadHead = true;
+    matrix = MatrixMarket.of(plan, rules, bothEnds);
+    if (matrix != null) {
+      headEnd = matrix.sizesOffset();
+      rules = matrix.rules(rules);
+      parser = new EdgeParser(rules);
+      plain = FastEdgeParser.of(rules);
+    }
+  }
+
+  /** Returns whether the line is a part of the head; none is behind the first that is not. */
+  private boolean isHead(LineCursor line) {
+    boolean isHead = headEnd >= 0 && line.offset() <= headEnd;
+    headEnd = isHead ? headEnd : -1;
+    return isHead;
+  }
+
   private void readLine(LineCursor line) {
     byte[] bytes = line.bytes();
     int start = line.start();
     int end = line.end();
     if (plain != null && plain.parse(bytes, start, end)) {
-      deliver(plain.first(), plain.second(), plain.weight());
+      deliverNumbers(line, plain.first(), plain.second(), plain.weight());
       return;
     }
     int count;
     try {
       count = parser.parse(bytes, start, end);
     } catch (LineParser.MalformedLineException e) {
+      entries[rank]++;
       errors.add(line, e);
       return;
+    }
+    if (count == 0 && matrix == null && MatrixMarket.begins(line)) {
+      throw MatrixMarket.severalFiles(line);
     }
     for (int edge = 0; edge < count; edge++) {
       long first = parser.firstHash();
       long second = parser.secondHash(edge);
       if (rules.ids() == IdMap.Kind.NUMBER) {
-        deliver(first, second, parser.weight(edge));
+        deliverNumbers(line, first, second, parser.weight(edge));
       } else {
         deliver(bytes, edge, grid.owner(first, second), otherOwner(first, second));
       }
@@ -144,6 +190,25 @@ final class EdgeExchange {
    */
   private int otherOwner(long first, long second) {
     return bothEnds ? grid.owner(second, first) : grid.owner(first, second);
+  }
+
+  /** Delivers the edge, or the edges, of one line whose ids are numbers. */
+  private void deliverNumbers(LineCursor line, long first, long second, double weight) {
+    MatrixMarket head = matrix;
+    if (head == null) {
+      deliver(first, second, weight);
+      return;
+    }
+    entries[rank]++;
+    String problem = head.problemOf(first, second);
+    if (problem != null) {
+      errors.add(line, new LineParser.MalformedLineException(problem));
+      return;
+    }
+    deliver(first, second, weight);
+    if (head.isMirrored() && first != second) {
+      deliver(second, first, head.mirrored(weight));
+    }
   }
 
   /** Delivers an edge whose ids are numbers, which are their own hashes. */
@@ -194,6 +259,7 @@ final class EdgeExchange {
     for (int to = 0; to < sent.length; to++) {
       sent[to] = messages[to].take();
       sent[to][0] = state;
+      WireWriter.LONG.set(sent[to], ENTRIES_AT, entries[rank]);
     }
     byte[][] taken = ExchangeException.requireWhole(exchange.exchange(sent), messages.length);
     boolean othersHaveMore = false;
@@ -231,6 +297,7 @@ final class EdgeExchange {
               + rank);
     }
     requireOwnNumber(from, in.getLong());
+    entries[from] = in.getLong();
     inbox.addAll(from, in);
   }
 

@@ -27,6 +27,13 @@ import org.jspecify.annotations.Nullable;
  * any other number of fields is an error, and so is an empty id. Lines that are blank or begin with
  * {@code #} or {@code %} are skipped; {@link Builder#comments} changes these characters.
  *
+ * <p>A file that begins with {@code %%MatrixMarket} is read by that format instead, whatever the
+ * parser, the comments and the value separators: coordinates of real, whole or no values, general,
+ * symmetric or skew-symmetric. It is the only file of its plan. Ids are its rows and columns, from
+ * 1; an entry off the diagonal of a symmetric matrix is two edges, but one in {@link
+ * #loadBothEnds}. Entries outside of the matrix are malformed lines, and another number of entries
+ * than its head promises is a {@link io.torchfeed.text.LineException} on all ranks.
+ *
  * <p>Each rank reads its own part and sends its edges in rounds of limited size. Afterwards each
  * rank has the edges that it owns, ordered by sending rank and, within a rank, by line, whatever
  * the size of the rounds. Immutable.
@@ -333,6 +340,7 @@ public final class EdgeLoader {
               ids == null ? IdMap.Kind.NUMBER : ids,
               hash == null ? IdMap.Hash.FNV_MIX : hash,
               parser == null ? LineParser.separatedBy(",") : parser,
+              0,
               new ByteSet("valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
               skipped,
               onError == null ? ErrorPolicy.FAIL : onError,

@@ -37,6 +37,10 @@ final class EdgeParser {
     }
     rules.parser().parse(line, start, end, fields);
     int count = fields.count();
+    if (rules.fields() != 0 && count != rules.fields()) {
+      throw new LineParser.MalformedLineException(
+          "a line must have %d fields, got %d".formatted(rules.fields(), count));
+    }
     if (count == 2) {
       addLink(line, 1);
     } else if (rules.mixed()) {

@@ -12,6 +12,7 @@ import io.torchfeed.text.LineOptions;
  * @param ids the kind of ids
  * @param hash determines the owner of an id that is a text
  * @param parser splits lines into fields
+ * @param fields the number of fields of a line; 0 if the number of its edges decides
  * @param valueSeparators the separators between an id and its weight
  * @param comments the characters that make a line a comment
  * @param errors how to treat a malformed line
@@ -24,6 +25,7 @@ record EdgeRules(
     IdMap.Kind ids,
     IdMap.Hash hash,
     LineParser parser,
+    int fields,
     ByteSet valueSeparators,
     ByteSet comments,
     ErrorPolicy errors,

@@ -23,6 +23,10 @@ final class FastEdgeParser {
   private static final long EXACT = 1L << 53;
 
   private final byte separator;
+
+  /** The number of fields of a line; 0 if 2 or 3. */
+  private final int fields;
+
   private long first;
   private long second;
   private double weight;
@@ -30,8 +34,9 @@ final class FastEdgeParser {
   /** The value parsed by {@link #digits}. */
   private long value;
 
-  private FastEdgeParser(byte separator) {
+  private FastEdgeParser(byte separator, int fields) {
     this.separator = separator;
+    this.fields = fields;
   }
 
   /** Returns a parser if lines of these rules may have this form, otherwise null. */
@@ -39,15 +44,16 @@ final class FastEdgeParser {
     if (rules.mixed()
         || rules.ids() != IdMap.Kind.NUMBER
         || !(rules.parser() instanceof SeparatedFields fields)
-        || fields.separators().length() != 1) {
+        || (fields.separators().length() > 1 && !fields.separators().contains(" "))) {
       return null;
     }
-    char separator = fields.separators().charAt(0);
-    boolean hasDigit = "0123456789.-".indexOf(separator) >= 0;
+    // A run of several blanks is left to the other parser.
+    char separator = fields.separators().contains(" ") ? ' ' : fields.separators().charAt(0);
+    boolean hasDigit = fields.separators().chars().anyMatch(c -> "0123456789.-".indexOf(c) >= 0);
     for (byte digit = '0'; digit <= '9'; digit++) {
       hasDigit |= rules.valueSeparators().contains(digit) || rules.comments().contains(digit);
     }
-    return hasDigit ? null : new FastEdgeParser((byte) separator);
+    return hasDigit ? null : new FastEdgeParser((byte) separator, rules.fields());
   }
 
   /** Parses a line; returns false, without an edge, if it does not have the usual form. */
@@ -69,7 +75,10 @@ final class FastEdgeParser {
     }
     second = value;
     weight = 1;
-    return at == end || (line[at] == separator && parseWeight(line, at + 1, end));
+    if (at == end) {
+      return fields != 3;
+    }
+    return fields != 2 && line[at] == separator && parseWeight(line, at + 1, end);
   }
 
   private boolean parseWeight(byte[] line, int start, int end) {

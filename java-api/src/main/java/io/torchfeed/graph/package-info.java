@@ -9,7 +9,8 @@
  *
  * <p>Lines that cannot be parsed and ranks that fail cause typed exceptions that name the location;
  * nothing is skipped silently, unless {@link io.torchfeed.graph.ErrorPolicy} asks for it, but for
- * the comments and blank lines of edges.
+ * the comments and blank lines of edges. Edge lists and Matrix Market files may be compressed by
+ * gzip or zstd, as all text files.
  *
  * <p>Graphs and matrices are immutable and may be used by any number of threads.
  *

@@ -29,6 +29,7 @@ class FastEdgeParserTest {
         ids,
         IdMap.Hash.FNV_MIX,
         LineParser.separatedBy(separators),
+        0,
         new ByteSet("valueSeparators", value),
         new ByteSet("comments", "#"),
         ErrorPolicy.FAIL,
