@@ -26,7 +26,10 @@ public final class TracedRanks {
   public static final int STEPS = 30;
 
   private static final int LATE = 1;
-  private static final long DELAY_MILLIS = 50;
+
+  /** Far above the pauses of a machine with several times as many threads as processors. */
+  private static final long DELAY_MILLIS = 300;
+
   private static final int SKIPPED = 7;
 
   private TracedRanks() {}
