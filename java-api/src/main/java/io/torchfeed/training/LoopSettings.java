@@ -63,7 +63,12 @@ final class LoopSettings<M extends ReplicatedModel> {
 
   /** Starts the trace of the loop; null if there is none, or one is on already. */
   @Nullable Trace startTrace() {
-    return trace == null || Trace.isOn() ? null : Trace.start(trace);
+    return trace == null ? null : startUnlessOn(trace);
+  }
+
+  /** Ranks that are threads of one process begin at the same time. */
+  private static synchronized @Nullable Trace startUnlessOn(TraceOptions options) {
+    return Trace.isOn() ? null : Trace.start(options);
   }
 
   int accumulate() {

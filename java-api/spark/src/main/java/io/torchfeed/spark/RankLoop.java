@@ -7,6 +7,7 @@ import io.torchfeed.checkpoint.TrainingState;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.trace.TraceOptions;
 import io.torchfeed.training.EvaluationOptions;
 import io.torchfeed.training.TrainingLoop;
 import io.torchfeed.training.TrainingLoop.Evaluation;
@@ -55,6 +56,7 @@ public final class RankLoop {
   private final @Nullable Evaluation<? super DistributedDataParallel> evaluation;
   private final @Nullable EvaluationOptions options;
   private final @Nullable ToDoubleFunction<Batch> weight;
+  private final @Nullable TraceOptions trace;
 
   private RankLoop(
       RankContext context,
@@ -66,7 +68,8 @@ public final class RankLoop {
       long seed,
       @Nullable Evaluation<? super DistributedDataParallel> evaluation,
       @Nullable EvaluationOptions options,
-      @Nullable ToDoubleFunction<Batch> weight) {
+      @Nullable ToDoubleFunction<Batch> weight,
+      @Nullable TraceOptions trace) {
     this.context = context;
     this.model = model;
     this.loader = loader;
@@ -77,6 +80,7 @@ public final class RankLoop {
     this.evaluation = evaluation;
     this.options = options;
     this.weight = weight;
+    this.trace = trace;
   }
 
   /**
@@ -99,6 +103,7 @@ public final class RankLoop {
         0,
         null,
         null,
+        null,
         null);
   }
 
@@ -113,7 +118,7 @@ public final class RankLoop {
   public RankLoop withState(Consumer<TrainingState.Builder> parts) {
     requireNonNull(parts, "parts");
     return new RankLoop(
-        context, model, loader, parts, epochs, steps, seed, evaluation, options, weight);
+        context, model, loader, parts, epochs, steps, seed, evaluation, options, weight, trace);
   }
 
   /**
@@ -128,7 +133,7 @@ public final class RankLoop {
       throw new IllegalArgumentException("epochs must be at least 1, got " + epochs);
     }
     return new RankLoop(
-        context, model, loader, state, epochs, steps, seed, evaluation, options, weight);
+        context, model, loader, state, epochs, steps, seed, evaluation, options, weight, trace);
   }
 
   /**
@@ -144,7 +149,7 @@ public final class RankLoop {
       throw new IllegalArgumentException("steps must be at least 1, got " + steps);
     }
     return new RankLoop(
-        context, model, loader, state, epochs, steps, seed, evaluation, options, weight);
+        context, model, loader, state, epochs, steps, seed, evaluation, options, weight, trace);
   }
 
   /**
@@ -155,7 +160,7 @@ public final class RankLoop {
    */
   public RankLoop withSeed(long seed) {
     return new RankLoop(
-        context, model, loader, state, epochs, steps, seed, evaluation, options, weight);
+        context, model, loader, state, epochs, steps, seed, evaluation, options, weight, trace);
   }
 
   /**
@@ -171,7 +176,7 @@ public final class RankLoop {
     requireNonNull(metric, "metric");
     requireNonNull(options, "options");
     return new RankLoop(
-        context, model, loader, state, epochs, steps, seed, metric, options, weight);
+        context, model, loader, state, epochs, steps, seed, metric, options, weight, trace);
   }
 
   /**
@@ -185,7 +190,30 @@ public final class RankLoop {
   public RankLoop withWeight(ToDoubleFunction<Batch> weight) {
     requireNonNull(weight, "weight");
     return new RankLoop(
-        context, model, loader, state, epochs, steps, seed, evaluation, options, weight);
+        context, model, loader, state, epochs, steps, seed, evaluation, options, weight, trace);
+  }
+
+  /**
+   * Returns this loop with a trace, which is written when the loop ends, and when a rank is lost.
+   * No effect in an executor that records one already, by its environment or for another rank.
+   *
+   * @param options the folder, which all executors can write to
+   * @return the new loop
+   */
+  public RankLoop withTrace(TraceOptions options) {
+    requireNonNull(options, "options");
+    return new RankLoop(
+        context,
+        model,
+        loader,
+        state,
+        epochs,
+        steps,
+        seed,
+        evaluation,
+        this.options,
+        weight,
+        options);
   }
 
   /**
@@ -211,6 +239,9 @@ public final class RankLoop {
       }
       if (weight != null) {
         builder.weight(weight);
+      }
+      if (trace != null) {
+        builder.trace(trace);
       }
       builder
           .state(

@@ -13,7 +13,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Test;
 
-/** The one test of the default run that starts executors of their own. */
+/** The default run starts executors of their own here and in {@link RankTracesTest} only. */
 class ClusterRanksTest {
   private static final int ROWS = 301;
 

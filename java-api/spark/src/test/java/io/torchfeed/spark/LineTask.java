@@ -7,7 +7,9 @@ import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.memory.DType;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.spark.job.SparkRanks;
+import io.torchfeed.trace.TraceOptions;
 import java.io.Serializable;
+import java.nio.file.Path;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.bytedeco.pytorch.SGD;
@@ -26,13 +28,19 @@ final class LineTask implements RankTask<byte[]> {
   private final int epochs;
   private final @Nullable String log;
   private final @Nullable Disturbance disturbance;
+  private final @Nullable String trace;
 
   private LineTask(
-      byte[] initial, int epochs, @Nullable String log, @Nullable Disturbance disturbance) {
+      byte[] initial,
+      int epochs,
+      @Nullable String log,
+      @Nullable Disturbance disturbance,
+      @Nullable String trace) {
     this.initial = initial;
     this.epochs = epochs;
     this.log = log;
     this.disturbance = disturbance;
+    this.trace = trace;
   }
 
   /** An event before a step. */
@@ -43,8 +51,13 @@ final class LineTask implements RankTask<byte[]> {
   /** Returns a training of two epochs, with equal parameters at the start. */
   static LineTask of(@Nullable String log, @Nullable Disturbance disturbance) {
     try (LineNet net = new LineNet()) {
-      return new LineTask(ModelBytes.of(net), 2, log, disturbance);
+      return new LineTask(ModelBytes.of(net), 2, log, disturbance, null);
     }
+  }
+
+  /** Returns this training with a trace in a folder. */
+  LineTask traced(String folder) {
+    return new LineTask(initial, epochs, log, disturbance, folder);
   }
 
   static SparkRanks ranks(Dataset<Row> points) {
@@ -70,8 +83,11 @@ final class LineTask implements RankTask<byte[]> {
           DistributedDataParallel model = DistributedDataParallel.wrap(net, context.group());
           DataLoader loader =
               rows.loader().batchSize(BATCH).sampler(ShuffledSampler.of(rows.size(), 42)).build()) {
-        RankLoop.of(context, model, loader)
-            .withEpochs(epochs)
+        RankLoop loop = RankLoop.of(context, model, loader);
+        if (trace != null) {
+          loop = loop.withTrace(TraceOptions.to(Path.of(trace)));
+        }
+        loop.withEpochs(epochs)
             .withCheckpointEvery(2)
             .withState(state -> state.module("model", net).optimizer("optimizer", optimizer, net))
             .run(
