@@ -160,6 +160,24 @@ class RunReportTest {
   }
 
   @Test
+  void tracesShowTheCallThatRanksHaveNotEntered() throws Exception {
+    Path run = folder.resolve("open");
+    SyntheticRun.main(new String[] {run.toString(), "20", "30", "open"});
+    Document page = parsed(RunReport.read(run).html());
+    assertThat(texts(page, "h2")).contains("Traces");
+    assertThat(texts(page, "p"))
+        .anyMatch(
+            text ->
+                text.matches(
+                    "ranks 1, 2, .* never entered all-reduce, call 30 of a group of 20 ranks;"
+                        + " rank 0 \\(host0/100\\) is in all-reduce at Main.sum.*;"
+                        + " rank 1 \\(host0/101\\) has not entered it: its last call is 29, .*"));
+    assertThat(texts(page, "figcaption"))
+        .hasSize(4)
+        .allMatch(text -> text.endsWith("; 4 more ranks are not shown"));
+  }
+
+  @Test
   void eachPictureHasATextAndNothingIsLoaded() throws Exception {
     Document page = parsed(RunReport.read(run("second")).html());
     NodeList all = page.getElementsByTagName("*");

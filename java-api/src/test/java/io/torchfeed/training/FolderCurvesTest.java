@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.training.DistributedDataParallel;
@@ -141,6 +142,20 @@ class FolderCurvesTest {
         };
     trainAlone("d", free.andThen(LoopMonitor.curves(run, 1)), NEVER);
     assertThat(rows(run, "train/loss")).hasSize(4).first().asString().startsWith("7,");
+    assertThat(rows(run, "evaluation/.*")).containsExactly("10,\"evaluation/score\",10.0");
+  }
+
+  /** A monitor around the curves need not pass on the end of the ranks. */
+  @Test
+  void pointsBehindAStateThatHasGoneBackGo() throws Exception {
+    Path run = folder.resolve("run");
+    LoopMonitor curves = LoopMonitor.curves(run, 1);
+    for (long step : new long[] {3, 5, 7, 5}) {
+      curves.evaluated(new Step(step, 0, 0, 1), Metric.ofScore(step));
+    }
+    curves.leave();
+    assertThat(rows(run, "evaluation/.*"))
+        .containsExactly("3,\"evaluation/score\",3.0", "5,\"evaluation/score\",5.0");
   }
 
   @Test

@@ -4,6 +4,7 @@ package io.torchfeed.training;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.within;
 
 import io.opentelemetry.api.GlobalOpenTelemetry;
 import io.opentelemetry.api.common.AttributeKey;
@@ -14,6 +15,8 @@ import io.opentelemetry.sdk.metrics.data.MetricData;
 import io.opentelemetry.sdk.testing.exporter.InMemoryMetricReader;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.distributed.training.DistributedDataParallel;
+import io.torchfeed.distributed.training.ReductionStats;
+import io.torchfeed.distributed.training.ReductionStats.Bucket;
 import io.torchfeed.testing.RankThreads;
 import io.torchfeed.testing.TestJvm;
 import java.io.File;
@@ -35,8 +38,9 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @ResourceLock("OpenTelemetry")
 class TelemetryTest {
   private static final int STEPS = 10;
+  private static final long NONE = -1;
 
-  private static void train(long maxSteps) throws Exception {
+  private static void train(long maxSteps, LoopMonitor more) throws Exception {
     RankThreads.run(
         2,
         group -> {
@@ -51,7 +55,7 @@ class TelemetryTest {
                 .learningRate(LearningRate.perStep(net.optimizer, Schedule.constant()))
                 .evaluation((wrapped, step) -> 0.75, EvaluationOptions.ofScore())
                 .maxSteps(maxSteps)
-                .monitor(LoopMonitor.telemetry(4))
+                .monitor(LoopMonitor.telemetry(4).andThen(more))
                 .build()
                 .run((step, wrapped, batch) -> net.loss(batch), net.optimizer::step);
           }
@@ -80,12 +84,31 @@ class TelemetryTest {
 
   /** Trains with an SDK; returns its records by name. */
   private static Map<String, MetricData> seenOf(long maxSteps) throws Exception {
+    return seenOf(maxSteps, NONE, figures -> {});
+  }
+
+  /**
+   * Trains with an SDK.
+   *
+   * @param from the number of the step after which rank 0 registers it; NONE for the beginning
+   */
+  private static Map<String, MetricData> seenOf(long maxSteps, long from, LoopMonitor more)
+      throws Exception {
     InMemoryMetricReader reader = InMemoryMetricReader.create();
     GlobalOpenTelemetry.resetForTest();
     SdkMeterProvider meters = SdkMeterProvider.builder().registerMetricReader(reader).build();
     try (OpenTelemetrySdk sdk = OpenTelemetrySdk.builder().setMeterProvider(meters).build()) {
-      GlobalOpenTelemetry.set(sdk);
-      train(maxSteps);
+      if (from == NONE) {
+        GlobalOpenTelemetry.set(sdk);
+      }
+      train(
+          maxSteps,
+          figures -> {
+            if (figures.step().rank() == 0 && figures.step().number() == from) {
+              GlobalOpenTelemetry.set(sdk);
+            }
+            more.stepDone(figures);
+          });
       return reader.collectAllMetrics().stream()
           .collect(
               Collectors.toMap(
@@ -150,9 +173,49 @@ class TelemetryTest {
   }
 
   @Test
+  void anSdkThatComesLateSeesTheWholeRun() throws Exception {
+    Map<String, MetricData> all = seenOf(STEPS, 5, figures -> {});
+    assertThat(sum(of(all, "training.steps"), 0)).isEqualTo(STEPS);
+    assertThat(sum(of(all, "training.samples"), 1)).isEqualTo(LoopNet.SAMPLES);
+    assertThat(sum(of(all, "loader.batches"), 0)).isEqualTo(8);
+    assertThat(of(all, "training.step.duration").getHistogramData().getPoints())
+        .hasSize(2)
+        .allMatch(point -> point.getCount() == 2); // after steps 8 and 10
+  }
+
+  @Test
+  void timesAreCountedOnce() throws Exception {
+    double[] waited = new double[2];
+    double[] sent = new double[2];
+    double[] reducing = new double[2];
+    Map<String, MetricData> all =
+        seenOf(
+            STEPS,
+            NONE,
+            figures -> {
+              if (figures.step().number() == 7) { // the last point
+                int rank = figures.step().rank();
+                ReductionStats stats = figures.reductionStats().orElseThrow();
+                waited[rank] = figures.waited().toNanos() / 1e9;
+                sent[rank] =
+                    stats.reductions()
+                        * stats.buckets().stream().mapToDouble(Bucket::sentBytes).sum();
+                reducing[rank] = stats.waited().toNanos() / 1e9;
+              }
+            });
+    for (int rank = 0; rank < 2; rank++) {
+      assertThat(waited[rank]).isPositive();
+      assertThat(reducing[rank]).isPositive();
+      assertThat(sum(of(all, "loader.wait.time"), rank)).isCloseTo(waited[rank], within(1e-9));
+      assertThat(sum(of(all, "group.wait.time"), rank)).isCloseTo(reducing[rank], within(1e-9));
+      assertThat(sum(of(all, "group.sent"), rank)).isEqualTo(sent[rank]);
+    }
+  }
+
+  @Test
   void withoutAnSdkNothingHappens() throws Exception {
     GlobalOpenTelemetry.resetForTest();
-    train(STEPS);
+    train(STEPS, figures -> {});
     assertThat(GlobalOpenTelemetry.isSet()).isFalse();
     assertThatIllegalArgumentException().isThrownBy(() -> LoopMonitor.telemetry(0));
   }

@@ -38,6 +38,12 @@ public final class SyntheticRun {
 
   long lateEndOthers;
 
+  /** The nanoseconds by which a step of rank 1 ends later than on other ranks. */
+  long longer;
+
+  /** True if rank 0 is in a call that no other rank has entered. */
+  boolean isOpen;
+
   String key = "torchfeed/ab12/";
 
   SyntheticRun(int ranks, int steps, int late) {
@@ -49,12 +55,15 @@ public final class SyntheticRun {
   /**
    * Writes the dumps of a folder.
    *
-   * @param args the folder, the number of ranks and of steps
+   * @param args the folder, the number of ranks and of steps, and {@code open} if rank 0 is in a
+   *     call that no other rank has entered
    */
   public static void main(String[] args) throws IOException {
     Path folder = Files.createDirectories(Path.of(args[0]));
     int ranks = Integer.parseInt(args[1]);
-    new SyntheticRun(ranks, Integer.parseInt(args[2]), ranks / 2).write(folder);
+    SyntheticRun run = new SyntheticRun(ranks, Integer.parseInt(args[2]), ranks / 2);
+    run.isOpen = args.length > 3 && args[3].equals("open");
+    run.write(folder);
   }
 
   void write(Path folder) throws IOException {
@@ -76,7 +85,7 @@ public final class SyntheticRun {
     return ("{\"version\":1,\"reason\":\"the process ends\",\"job\":\"\",\"host\":\"host%d\","
             + "\"pid\":%d,\"clock\":\"%s\",\"nanos\":%d,\"time\":\"2026-11-28T00:00:00Z\","
             + "\"forgotten\":0,\"names\":[\"backward\",\"all-reduce\"],\"groups\":[%s,%s],"
-            + "\"threads\":[{\"name\":\"main\",\"site\":\"\",\"at\":\"\"}],\"open\":[],"
+            + "\"threads\":[{\"name\":\"main\",\"site\":\"\",\"at\":\"\"}],\"open\":[%s],"
             + "\"failed\":[]}")
         .formatted(
             rank / 8,
@@ -84,7 +93,15 @@ public final class SyntheticRun {
             clock(rank),
             local(rank, time(steps)),
             String.format(Locale.ROOT, group, key, rank, ranks, false),
-            String.format(Locale.ROOT, group, key + "reducer 0/", rank, ranks, true));
+            String.format(Locale.ROOT, group, key + "reducer 0/", rank, ranks, true),
+            isOpen && rank == 0 ? open() : "");
+  }
+
+  private String open() {
+    return ("{\"group\":0,\"operation\":\"all-reduce\",\"kind\":\"collective\",\"number\":%d,"
+            + "\"step\":%d,\"start\":%d,\"thread\":0,\"site\":\"Main.sum(Main.java:7)\","
+            + "\"reason\":\"\"}")
+        .formatted(steps, steps - 1, local(0, time(steps)));
   }
 
   /** Returns the time of a step; each tenth is later by the delay. */
@@ -104,7 +121,7 @@ public final class SyntheticRun {
     for (int step = 0; step < steps; step++) {
       boolean isLate = step % 10 == 9;
       long start = time(step);
-      long end = time(step + 1) - 100_000;
+      long end = time(step + 1) - 100_000 + (rank == 1 ? longer : 0);
       long jitter = random.nextInt(100_000);
       long ready = start + 2_000_000 + jitter + (isLate && rank == late ? DELAY : 0);
       long all = start + 2_100_000 + (isLate ? DELAY : 0);

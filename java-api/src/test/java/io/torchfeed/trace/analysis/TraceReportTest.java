@@ -120,23 +120,27 @@ class TraceReportTest {
     }
   }
 
-  @Test
-  void theSlowestStepsShowWhoWaited() throws Exception {
-    run().write(folder);
+  @ParameterizedTest
+  @CsvSource({"0, 0", "7000000000, 30000"})
+  void theSlowestStepsShowWhoWaited(long offset, long error) throws Exception {
+    SyntheticRun run = run();
+    run.offset = offset;
+    run.longer = 40_000;
+    run.write(folder);
     List<StepTimeline> slowest = TraceReport.of(folder).slowestSteps(3);
     assertThat(slowest).extracting(StepTimeline::step).containsExactly(9L, 19L, 29L);
     for (StepTimeline step : slowest) {
-      assertThat(step.nanos()).isEqualTo(SyntheticRun.DELAY + SyntheticRun.STEP - 100_000);
+      assertThat(step.nanos()).isEqualTo(SyntheticRun.DELAY + SyntheticRun.STEP - 60_000);
       assertThat(step.rows()).extracting(StepTimeline.Row::rank).containsExactly(0, 1, 2, 3);
       for (StepTimeline.Row row : step.rows()) {
         long forRanks = row.nanos(StepTimeline.Work.RANKS);
         if (row.rank() == LATE) {
-          assertThat(forRanks).isBetween(0L, 10_000L); // in the all-reduce
+          assertThat(forRanks).isBetween(0L, 10_000 + 2 * error); // in the all-reduce
         } else {
-          assertThat(forRanks - SyntheticRun.DELAY).isBetween(-110_000L, 110_000L);
+          assertThat(forRanks - SyntheticRun.DELAY).isBetween(-150_000L, 150_000L);
         }
-        assertThat(row.nanos(StepTimeline.Work.DATA)).isEqualTo(100_000);
-        assertThat(row.nanos(StepTimeline.Work.UPDATE)).isEqualTo(200_000);
+        assertThat(row.nanos(StepTimeline.Work.DATA)).isBetween(100_000 - error, 100_000L);
+        assertThat(row.nanos(StepTimeline.Work.UPDATE)).isBetween(200_000 - error, 200_000L);
         long end = 0;
         for (StepTimeline.Span span : row.spans()) {
           assertThat(span.start()).isGreaterThanOrEqualTo(end).isLessThan(span.end());
@@ -147,6 +151,44 @@ class TraceReportTest {
       long forward = step.rows().get(LATE).nanos(StepTimeline.Work.FORWARD);
       assertThat(forward).isGreaterThan(SyntheticRun.DELAY);
     }
+  }
+
+  @Test
+  void waitsOfARowCoverItsWork() {
+    StepTimeline.Row row =
+        StepTimeline.Row.of(
+            1,
+            "host/7",
+            List.of(
+                new StepTimeline.Span(StepTimeline.Work.FORWARD, 0, 100),
+                new StepTimeline.Span(StepTimeline.Work.BACKWARD, 100, 300)),
+            List.of(
+                new StepTimeline.Span(StepTimeline.Work.RANKS, 180, 250),
+                new StepTimeline.Span(StepTimeline.Work.RANKS, 150, 200),
+                new StepTimeline.Span(StepTimeline.Work.RANKS, 40, 50)));
+    assertThat(row.spans())
+        .containsExactly(
+            new StepTimeline.Span(StepTimeline.Work.FORWARD, 0, 40),
+            new StepTimeline.Span(StepTimeline.Work.RANKS, 40, 50),
+            new StepTimeline.Span(StepTimeline.Work.FORWARD, 50, 100),
+            new StepTimeline.Span(StepTimeline.Work.BACKWARD, 100, 150),
+            new StepTimeline.Span(StepTimeline.Work.RANKS, 150, 250),
+            new StepTimeline.Span(StepTimeline.Work.BACKWARD, 250, 300));
+  }
+
+  /** Without the dump of rank 3, no call is known to have ended on all ranks. */
+  @Test
+  void clocksThatNoCallConnectsAreNamed() throws Exception {
+    SyntheticRun run = run();
+    run.offset = 7_000_000_000L;
+    run.write(folder);
+    Files.delete(folder.resolve("trace-host0-103.tftrace"));
+    assertThat(printed())
+        .contains("the clock of rank 1 (host0/101) is not aligned: no call connects it")
+        .contains("the clock of rank 2 (host0/102) is not aligned: no call connects it")
+        .contains("no call of all ranks was completed on all of them");
+    assertThat(TraceReport.of(folder).summary())
+        .startsWith("Processes: 3, hosts: 1; all ranks have one clock, but for 2 processes; ");
   }
 
   @Test
