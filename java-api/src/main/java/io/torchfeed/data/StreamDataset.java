@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.PlanParameters;
 import java.util.List;
@@ -121,5 +123,33 @@ public interface StreamDataset {
      */
     @Override
     default void close() throws Exception {}
+  }
+
+  /**
+   * A stream of columns: it writes several samples in one call. The loader calls {@link #nextRows}
+   * in place of {@link #next}, except for samples of variable length.
+   */
+  public interface ColumnStream extends SampleStream {
+    /**
+     * Writes the next samples, column by column. A put continues where the previous one into the
+     * same column ended, whatever the sample, so that all rows of a column can be one put.
+     *
+     * <p>If this method throws, the first of the samples is lost or skipped, as in {@link #next},
+     * and nothing of the others is: a stream writes fewer samples, and fails in the call that
+     * begins with the bad one.
+     *
+     * @param samples receives all elements of each column, for as many samples as are returned, but
+     *     no images; it has the index and the random numbers of the first one
+     * @param max the largest number of samples, at least 1
+     * @return the number of samples, at most {@code max}; 0 if there are none, in which case
+     *     nothing is written
+     * @throws Exception if the first sample cannot be produced
+     */
+    int nextRows(SampleWriter samples, int max) throws Exception;
+
+    @Override
+    default boolean next(SampleWriter sample) throws Exception {
+      return nextRows(requireNonNull(sample, "sample"), 1) > 0;
+    }
   }
 }

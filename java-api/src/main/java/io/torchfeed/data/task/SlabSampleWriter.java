@@ -36,6 +36,7 @@ public final class SlabSampleWriter implements SampleWriter {
   private @Nullable Slab slab;
   private @Nullable Thread owner;
   private int row;
+  private int most; // samples that may be written at once
   private long seed;
   private long index;
   private long epoch;
@@ -74,9 +75,15 @@ public final class SlabSampleWriter implements SampleWriter {
 
   /** Begins a sample in a row of a slab. */
   public void begin(Slab into, int row, long seed, long epoch, long index) {
+    begin(into, row, 1, seed, epoch, index);
+  }
+
+  /** Begins several samples, of no variable length, from a row of a slab on. */
+  public void begin(Slab into, int row, int most, long seed, long epoch, long index) {
     slab = into;
     owner = Thread.currentThread();
     this.row = row;
+    this.most = most;
     this.seed = seed;
     this.index = index;
     this.epoch = epoch;
@@ -97,15 +104,29 @@ public final class SlabSampleWriter implements SampleWriter {
    * @throws IllegalStateException if a column is not full
    */
   public void end() {
+    end(1);
+  }
+
+  /**
+   * Ends some samples.
+   *
+   * @throws IllegalStateException if a column has not as many rows
+   */
+  public void end(int samples) {
     abandon();
     for (int column = 0; column < elements.length; column++) {
       VariableRows rows = variable[column];
       if (rows != null) {
         rows.requireWhole(written[column]);
-      } else if (written[column] != elements[column]) {
+      } else if (written[column] != samples * elements[column]) {
         throw new IllegalStateException(
-            "column %d takes %d elements of a sample (%s), got %d"
-                .formatted(column, elements[column], columns.get(column), written[column]));
+            "column %d takes %d elements of %s (%s), got %d"
+                .formatted(
+                    column,
+                    samples * elements[column],
+                    samples == 1 ? "a sample" : samples + " samples",
+                    columns.get(column),
+                    written[column]));
       }
     }
     for (VariableRows rows : inOrder) {
@@ -149,10 +170,16 @@ public final class SlabSampleWriter implements SampleWriter {
     if (rows != null && count >= 0) {
       return rows.fitting(count, written[column]);
     }
-    if (count < 0 || count > elements[column] - written[column]) {
+    if (count < 0 || count > most * elements[column] - written[column]) {
       throw new IllegalArgumentException(
-          "column %d takes %d elements of a sample (%s), got %d after %d"
-              .formatted(column, elements[column], columns.get(column), count, written[column]));
+          "column %d takes %d elements of %s (%s), got %d after %d"
+              .formatted(
+                  column,
+                  most * elements[column],
+                  most == 1 ? "a sample" : most + " samples",
+                  columns.get(column),
+                  count,
+                  written[column]));
     }
     return count;
   }
@@ -279,6 +306,11 @@ public final class SlabSampleWriter implements SampleWriter {
     if (variable[column] != null) {
       throw new IllegalArgumentException(
           "column %d is of variable length, which an image cannot be".formatted(column));
+    }
+    if (most > 1) {
+      throw new IllegalArgumentException(
+          "column %d takes rows of up to %d samples at once, which an image is not"
+              .formatted(column, most));
     }
     return fitting(column, elements[column]);
   }

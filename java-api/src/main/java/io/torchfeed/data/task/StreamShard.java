@@ -105,8 +105,23 @@ public final class StreamShard {
     stream = requireNonNull(dataset.open(epoch, number, place), "the opened stream");
   }
 
-  boolean next(SampleWriter sample) throws Exception {
-    return requireNonNull(stream).next(sample);
+  /** Returns whether the stream writes several samples at once. */
+  boolean hasColumns() {
+    return stream instanceof StreamDataset.ColumnStream;
+  }
+
+  /** Writes the next samples; returns their number. */
+  int next(SampleWriter samples, int max) throws Exception {
+    StreamDataset.SampleStream open = requireNonNull(stream);
+    if (open instanceof StreamDataset.ColumnStream columns && max > 1) {
+      int count = columns.nextRows(samples, max);
+      if (count < 0 || count > max) {
+        throw new IllegalStateException(
+            "nextRows must write 0 to %d samples, got %d".formatted(max, count));
+      }
+      return count;
+    }
+    return open.next(samples) ? 1 : 0;
   }
 
   String place() throws Exception {

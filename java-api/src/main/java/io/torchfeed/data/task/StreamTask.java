@@ -20,6 +20,7 @@ public final class StreamTask extends BatchTask {
   private final int[] attempts; // failed attempts, by position in the batch
   private long first; // first sample of the batch
   private int covered; // positions in the batch that are read or given up
+  private int read; // samples that the last read has written
   private boolean isAtEnd;
   private @Nullable Throwable last; // last failure of a sample
 
@@ -131,19 +132,21 @@ public final class StreamTask extends BatchTask {
     rows = 0;
     skipped = null; // are found again
     writer.beginBatch(into);
+    boolean isMany = shard.hasColumns() && options.layout().variable().isEmpty();
     for (covered = 0; covered < batchSize && !isAtEnd && thrown == null && !cancelled; ) {
       long index = shard.index(covered);
-      Throwable failed = readSample(index, into, options, writer);
+      Throwable failed = read(index, isMany ? batchSize - covered : 1, into, options, writer);
       if (isAtEnd || cancelled) {
         break;
       }
       if (failed != null && attempts[covered]++ < options.onFailure().retries()) {
         return false;
       }
-      covered++;
-      if (failed == null) {
-        sampleOfRow[rows++] = index;
-      } else {
+      for (int i = 0; i < read; i++) {
+        sampleOfRow[rows++] = shard.index(covered++);
+      }
+      if (failed != null) {
+        covered++;
         last = failed;
         if (options.onFailure().skip()) {
           skip(index, Failures.describe(failed));
@@ -155,17 +158,20 @@ public final class StreamTask extends BatchTask {
     return true;
   }
 
-  private @Nullable Throwable readSample(
-      long index, Slab into, TaskOptions options, SlabSampleWriter writer) {
+  private @Nullable Throwable read(
+      long index, int max, Slab into, TaskOptions options, SlabSampleWriter writer) {
     beginSample(index);
     Throwable failed = null;
+    read = 0;
     try {
-      writer.begin(into, rows, options.seed(), epoch, index);
-      if (shard.next(writer)) {
-        writer.end();
+      writer.begin(into, rows, max, options.seed(), epoch, index);
+      int count = shard.next(writer, max);
+      if (count > 0) {
+        writer.end(count);
       } else {
         isAtEnd = true;
       }
+      read = count;
     } catch (Throwable e) {
       failed = e;
     } finally {
