@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.parquet;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.hardwood.HardwoodContext;
 import dev.hardwood.metadata.ColumnChunk;
 import dev.hardwood.metadata.FileMetaData;
@@ -9,7 +11,9 @@ import dev.hardwood.reader.ParquetFileReader;
 import dev.hardwood.schema.FileSchema;
 import io.torchfeed.parquet.ParquetException.Problem;
 import java.io.IOException;
+import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -18,14 +22,16 @@ import java.util.function.Supplier;
  *
  * @param name of the file
  * @param input makes an input of it
- * @param identity changes with the size, footer and version
+ * @param content a hash of the size and footer
+ * @param version of a source, or the time of the last change
  * @param schema of its columns
  * @param groups its row groups with rows, as an unmodifiable list
  */
 record FilePlan(
     String name,
     Supplier<SourceInput> input,
-    String identity,
+    String content,
+    String version,
     FileSchema schema,
     List<GroupPlace> groups) {
   /**
@@ -51,7 +57,12 @@ record FilePlan(
         }
       }
       return new FilePlan(
-          name, opener, input.identity(), reader.getFileSchema(), List.copyOf(groups));
+          name,
+          opener,
+          input.content(),
+          input.version(),
+          reader.getFileSchema(),
+          List.copyOf(groups));
     } catch (ParquetException e) {
       throw e;
     } catch (IOException | RuntimeException e) {
@@ -72,9 +83,20 @@ record FilePlan(
     return groups.stream().mapToLong(GroupPlace::rows).sum();
   }
 
-  /** Requires that the file is the one of this plan. */
+  /** Returns a hash that other files of its name do not have. */
+  String identity() {
+    MessageDigest hash = SourceInput.sha256();
+    hash.update((content + version).getBytes(UTF_8));
+    return HexFormat.of().formatHex(hash.digest());
+  }
+
+  /**
+   * Requires that the file is the one of this plan. The version of a source is known without a
+   * request; otherwise the footer is read again.
+   */
   void requireSame(SourceInput opened) {
-    if (!opened.identity().equals(identity)) {
+    if (!opened.version().equals(version)
+        || (!opened.isVersioned() && !opened.content().equals(content))) {
       throw new ParquetException(
           Problem.CHANGED, name + " has changed since its footer was read; read it again");
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.parquet;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.hardwood.InputFile;
 import io.torchfeed.parquet.ParquetException.Problem;
 import io.torchfeed.storage.ByteSource;
@@ -85,25 +83,40 @@ final class SourceInput implements InputFile {
     return name;
   }
 
-  /**
-   * Returns a hash of the size, of the footer with the places of all pages, and of the time of the
-   * last change, or the version of a source: two files may differ in nothing else.
-   */
-  String identity() {
+  /** Returns a hash of the size and of the footer, which has the places of all pages. */
+  String content() {
     try {
       long size = length();
       int footer = footerLength(size);
       MessageDigest hash = sha256();
       hash.update(ByteBuffer.allocate(Long.BYTES).putLong(size).flip());
-      String version =
-          path == null ? source().version() : Files.getLastModifiedTime(path).toString();
-      hash.update(version.getBytes(UTF_8));
       hash.update(readRange(size - TAIL - footer, footer));
       return HexFormat.of().formatHex(hash.digest());
     } catch (IOException e) {
-      throw new ParquetException(
-          Problem.FILE, "%s: %s".formatted(name, ParquetException.reason(e)), e);
+      throw failed(e);
     }
+  }
+
+  /**
+   * Returns the version of a source, or the time of the last change of a local file: two files of
+   * equal content may differ in nothing else.
+   */
+  String version() {
+    try {
+      return path == null ? source().version() : Files.getLastModifiedTime(path).toString();
+    } catch (IOException e) {
+      throw failed(e);
+    }
+  }
+
+  /** Returns whether the version changes with each change of the content; times may not. */
+  boolean isVersioned() {
+    return path == null && !version().isEmpty();
+  }
+
+  private ParquetException failed(IOException cause) {
+    return new ParquetException(
+        Problem.FILE, "%s: %s".formatted(name, ParquetException.reason(cause)), cause);
   }
 
   /** Returns the length of a footer, of at least one byte. */

@@ -130,6 +130,23 @@ class ParquetSourcesTest {
   }
 
   @Test
+  void aVersionSparesTheFooterAfterEachRowGroup(@TempDir Path folder, @TempDir Path other) {
+    CountedSource versioned = CountedSource.of(Golden.file("zstd_v2.parquet"), "1");
+    CountedSource nameless = CountedSource.of(Golden.file("zstd_v2.parquet"), "");
+    ParquetColumn list = ParquetColumn.of("list", DType.FLOAT32, 3);
+    ParquetRows first = ParquetFiles.of(List.of(versioned)).rows(list).withThreads(1);
+    ParquetRows second = ParquetFiles.of(List.of(nameless)).rows(list).withThreads(1);
+    versioned.forget();
+    nameless.forget();
+
+    first.store(folder);
+    second.store(other);
+
+    assertThat(versioned.footersRead()).isOne();
+    assertThat(nameless.footersRead()).isEqualTo(1 + 1 + Golden.GROUPS);
+  }
+
+  @Test
   void aSourceThatFailsIsNamed(@TempDir Path folder) throws IOException {
     Pieces far = Pieces.far();
     ParquetRows rows = ParquetFiles.of(List.of(far)).rows(ParquetColumn.of("n", DType.INT64));
