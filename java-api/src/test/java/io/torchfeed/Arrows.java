@@ -98,7 +98,7 @@ final class Arrows {
           spark.pipeline: data data.loader distributed distributed.training internal memory \
             sampler.order spark spark.job spark.link spark.rows training
           spark.rows: data data.source image internal memory spark
-          parquet: data.source image memory storage table
+          parquet: data data.source image memory sampler sampler.order storage table
           io.torchfeed: bindings data data.loader data.source distributed.launch \
             distributed.membership elastic internal report sampler sampler.torch trace.analysis
           """);

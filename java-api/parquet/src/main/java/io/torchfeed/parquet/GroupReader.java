@@ -2,6 +2,7 @@
 package io.torchfeed.parquet;
 
 import dev.hardwood.HardwoodContext;
+import dev.hardwood.reader.FilterPredicate;
 import dev.hardwood.reader.ParquetFileReader;
 import io.torchfeed.parquet.FilePlan.GroupPlace;
 import io.torchfeed.parquet.ParquetException.Problem;
@@ -13,14 +14,20 @@ import org.jspecify.annotations.Nullable;
 final class GroupReader implements AutoCloseable {
   private final HardwoodContext context;
   private final int batchRows;
+  private final @Nullable FilterPredicate filter;
   private @Nullable FilePlan file;
   private @Nullable SourceInput input;
   private @Nullable ParquetFileReader reader;
 
-  /** Reads batches of at most this many rows. */
-  GroupReader(HardwoodContext context, int batchRows) {
+  /**
+   * Reads batches of at most this many rows.
+   *
+   * @param filter of the rows; null for all
+   */
+  GroupReader(HardwoodContext context, int batchRows, @Nullable FilterPredicate filter) {
     this.context = context;
     this.batchRows = batchRows;
+    this.filter = filter;
   }
 
   /** Receives batches. */
@@ -40,52 +47,112 @@ final class GroupReader implements AutoCloseable {
    * @throws ParquetException if it cannot be read, or has another number of rows
    * @throws IOException if the receiver throws one
    */
-  void read(FilePlan plan, GroupPlace group, List<Leaf> leaves, Batches batches)
+  void read(FilePlan plan, GroupPlace place, List<Leaf> leaves, Batches batches)
       throws IOException {
-    String place = "%s, row group %d".formatted(plan.name(), group.number());
-    ParquetFileReader opened = open(plan);
-    long rows = 0;
-    try (GroupColumns columns = columns(opened, group, leaves, place)) {
-      for (int count = next(columns, place); count > 0; count = next(columns, place)) {
-        BatchPlace at = new BatchPlace(plan.name(), group.number(), rows);
-        batches.take(batchOf(columns, place), count, at);
-        rows += count;
+    try (Group group = open(plan, place, leaves)) {
+      while (group.next()) {
+        BatchPlace at = new BatchPlace(plan.name(), place.number(), group.row());
+        batches.take(group.batch(), group.count(), at);
       }
     }
-    if (Thread.currentThread().isInterrupted()) {
-      throw new ParquetException(Problem.FILE, place + ": reading was interrupted");
-    }
-    if (rows != group.rows()) {
-      throw new ParquetException(
-          Problem.FILE, "%s must have %d rows, got %d".formatted(place, group.rows(), rows));
-    }
-    if (input != null) {
-      plan.requireSame(input);
-    }
   }
 
-  private GroupColumns columns(
-      ParquetFileReader opened, GroupPlace group, List<Leaf> leaves, String place) {
-    try {
-      return new GroupColumns(opened, group, leaves, batchRows);
-    } catch (RuntimeException e) {
-      throw FilePlan.failed(place, e);
-    }
+  /**
+   * Opens a row group, once the last one is closed.
+   *
+   * @param leaves the only ones that are read
+   * @throws ParquetException if it cannot be read
+   */
+  Group open(FilePlan plan, GroupPlace place, List<Leaf> leaves) throws IOException {
+    return new Group(plan, place, open(plan), leaves);
   }
 
-  private static int next(GroupColumns columns, String place) {
-    try {
-      return columns.next();
-    } catch (RuntimeException e) {
-      throw FilePlan.failed(place, e);
-    }
-  }
+  /** The batches of a row group, one after the other. */
+  final class Group implements AutoCloseable {
+    private final FilePlan plan;
+    private final GroupPlace place;
+    private final String name;
+    private final GroupColumns columns;
+    private long row;
+    private int count;
+    private boolean isOver;
 
-  private static List<LeafBatch> batchOf(GroupColumns columns, String place) {
-    try {
-      return columns.batch();
-    } catch (RuntimeException e) {
-      throw FilePlan.failed(place, e);
+    private Group(FilePlan plan, GroupPlace place, ParquetFileReader opened, List<Leaf> leaves) {
+      this.plan = plan;
+      this.place = place;
+      name = "%s, row group %d".formatted(plan.name(), place.number());
+      try {
+        columns = new GroupColumns(opened, place, leaves, filter, batchRows);
+      } catch (IllegalArgumentException e) { // the filter's
+        throw new ParquetException(
+            Problem.SCHEMA, "%s: %s".formatted(plan.name(), ParquetException.reason(e)), e);
+      } catch (RuntimeException e) {
+        throw FilePlan.failed(name, e);
+      }
+    }
+
+    /**
+     * Reads the next batch.
+     *
+     * @return false after the last one
+     * @throws ParquetException if it cannot be read, or the group has another number of rows
+     */
+    boolean next() {
+      if (isOver) {
+        return false;
+      }
+      row += count;
+      try {
+        count = columns.next();
+      } catch (RuntimeException e) {
+        throw FilePlan.failed(name, e);
+      }
+      if (count >= 0) {
+        return true;
+      }
+      count = 0;
+      isOver = true;
+      requireWhole();
+      return false;
+    }
+
+    private void requireWhole() {
+      if (Thread.currentThread().isInterrupted()) {
+        throw new ParquetException(Problem.FILE, name + ": reading was interrupted");
+      }
+      if (filter == null && row != place.rows()) {
+        throw new ParquetException(
+            Problem.FILE, "%s must have %d rows, got %d".formatted(name, place.rows(), row));
+      }
+      if (input != null) {
+        plan.requireSame(input);
+      }
+    }
+
+    /**
+     * Returns the number of the first row of the batch, among those that the filter lets through.
+     */
+    long row() {
+      return row;
+    }
+
+    /** Returns the number of rows of the batch. */
+    int count() {
+      return count;
+    }
+
+    /** Returns the batch, in the order of the leaves. */
+    List<LeafBatch> batch() {
+      try {
+        return columns.batch();
+      } catch (RuntimeException e) {
+        throw FilePlan.failed(name, e);
+      }
+    }
+
+    @Override
+    public void close() {
+      columns.close();
     }
   }
 
@@ -102,9 +169,8 @@ final class GroupReader implements AutoCloseable {
       reader = opened;
       plan.requireSame(source);
       return opened;
-    } catch (ParquetException e) {
-      throw e;
     } catch (IOException | RuntimeException e) {
+      close();
       throw FilePlan.failed(plan.name(), e);
     }
   }

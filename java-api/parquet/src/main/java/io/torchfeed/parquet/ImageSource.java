@@ -52,8 +52,9 @@ record ImageSource(ParquetColumn column, ImagePlan plan) implements ColumnSource
     public void fill(List<LeafBatch> leaves, int count, ByteBuffer into, BatchPlace place) {
       LeafBatch leaf = leaves.get(0);
       for (int record = 0; record < count; record++) {
-        if (leaf.isNullRecord(record)) {
-          throw place.refused(record, column.path(), "the image must not be null");
+        if (leaf.isNull(record)) {
+          place.refuse(record, place.unfit(record, column.path(), "the image must not be null"));
+          continue;
         }
         int from = leaf.byteOffset(record);
         byte[] image =
@@ -61,7 +62,8 @@ record ImageSource(ParquetColumn column, ImagePlan plan) implements ColumnSource
         try {
           plan.write(image, slab, 0, 0, 0, 0, 0);
         } catch (ImageException e) {
-          throw place.refused(record, column.path(), ParquetException.reason(e));
+          place.refuse(record, place.unfit(record, column.path(), ParquetException.reason(e)));
+          continue;
         }
         try (Tensor tensor = slab.view(0, 1);
             BytePointer bytes = new BytePointer(tensor.data_ptr())) {

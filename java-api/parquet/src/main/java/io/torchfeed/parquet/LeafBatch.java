@@ -65,34 +65,14 @@ final class LeafBatch {
     return values;
   }
 
+  /** Returns whether a leaf is null; a list that is null or empty has none. */
   boolean hasNulls() {
-    if (present.hasNulls()) {
-      return true;
-    }
-    for (int layer = 0; layer < reader.getLayerCount(); layer++) {
-      if (reader.getLayerValidity(layer).hasNulls()) {
-        return true;
-      }
-    }
-    return false;
+    return present.hasNulls();
   }
 
-  /** Returns whether a leaf is null; a group around it may be, too. */
+  /** Returns whether a leaf, or a group around it, is null. */
   boolean isNull(int at) {
     return present.hasNulls() && present.isNull(at);
-  }
-
-  /** Returns whether a record without lists, or a group around it, is null. */
-  boolean isNullRecord(int record) {
-    if (isNull(record)) {
-      return true;
-    }
-    for (int layer = 0; layer < reader.getLayerCount(); layer++) {
-      if (isNull(layer, record)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   boolean isNull(int layer, int item) {
@@ -203,7 +183,7 @@ final class LeafBatch {
    * @throws UnfitValueException if it is malformed text, or a number of more than 63 bits
    */
   @Nullable Object cell(int record) {
-    if (isNullRecord(record)) {
+    if (isNull(record)) {
       return null;
     }
     return switch (leaf.kind()) {

@@ -80,7 +80,7 @@ record NumberSource(ParquetColumn column) implements ColumnSource {
       for (int record = 0; record < count; record++) {
         String problem = isBytes ? bytes(record) : numbers(record);
         if (problem != null) {
-          throw place.refused(record, column.toString(), problem);
+          place.refuse(record, place.unfit(record, column.toString(), problem));
         }
       }
     }
@@ -110,7 +110,7 @@ record NumberSource(ParquetColumn column) implements ColumnSource {
 
     private @Nullable String bytes(int record) {
       int size = (int) row().bytes();
-      if (leaf.isNullRecord(record)) {
+      if (leaf.isNull(record)) {
         return missing(record * elements, elements);
       } else if (leaf.byteCount(record) != size) {
         return "the value must have %d bytes, got %d".formatted(size, leaf.byteCount(record));
@@ -123,7 +123,7 @@ record NumberSource(ParquetColumn column) implements ColumnSource {
       if (leaf.lists() > 0) {
         return items(0, 0, record, record * elements);
       }
-      return leaf.isNullRecord(record) ? missing(record, 1) : number(record, record);
+      return leaf.isNull(record) ? missing(record, 1) : number(record, record);
     }
 
     /** Writes the item of a layer, with all of its elements. */

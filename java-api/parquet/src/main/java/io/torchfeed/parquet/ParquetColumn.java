@@ -72,7 +72,7 @@ public final class ParquetColumn {
 
   /**
    * Returns a column of binary values that are image files: each is decoded once, when the rows are
-   * stored.
+   * stored, or in each epoch of a stream.
    *
    * @param path as in {@link #of}
    * @param plan of the images, without random steps

@@ -12,7 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Rows of {@link ParquetFiles}, as columns of tensors. Nothing is read before {@link #store}.
+ * Rows of {@link ParquetFiles}, as columns of tensors, to be stored or streamed. Nothing is read
+ * before.
  *
  * <p>Immutable and thread-safe.
  */
@@ -51,7 +52,7 @@ public final class ParquetRows {
   }
 
   /**
-   * Returns these rows, stored by another number of threads.
+   * Returns these rows, stored or decoded for a stream by another number of threads.
    *
    * @param count at least 1; by default as many as there are processors
    * @return the new rows
@@ -78,6 +79,10 @@ public final class ParquetRows {
   /** Waits less for processes that store nothing, for tests. */
   ParquetRows withPatienceNanos(long nanos) {
     return new ParquetRows(plan, threads, progress, nanos);
+  }
+
+  StorePlan plan() {
+    return plan;
   }
 
   /**
@@ -119,5 +124,19 @@ public final class ParquetRows {
     ParquetStore store = ParquetStore.open(folder);
     plan.requireSame(folder, store.note().identity());
     return store;
+  }
+
+  /**
+   * Returns the rows as a stream, for rows that do not fit on the disk or are read few times: in
+   * the order of the files until {@link ParquetStream#shuffled}.
+   *
+   * @param shards how many row groups are read at a time, by all ranks together, in [1, 65536]: at
+   *     least as many as workers on all ranks. It belongs to the data: another number is another
+   *     order
+   * @return the stream, not yet read
+   * @throws IllegalArgumentException if the number is out of range
+   */
+  public ParquetStream stream(int shards) {
+    return ParquetStream.of(plan, shards, threads);
   }
 }

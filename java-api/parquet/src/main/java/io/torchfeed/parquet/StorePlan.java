@@ -16,6 +16,9 @@ import java.util.List;
  * @param identity texts that describe the columns and files: other ones mean other rows
  */
 record StorePlan(List<ColumnSource> sources, List<Piece> pieces, List<String> identity) {
+  private static final int BATCH_BYTES = 1 << 20;
+  private static final int MAX_BATCH = 1 << 14;
+
   /**
    * A row group.
    *
@@ -63,6 +66,12 @@ record StorePlan(List<ColumnSource> sources, List<Piece> pieces, List<String> id
 
   long rows() {
     return pieces.stream().mapToLong(piece -> piece.group().rows()).sum();
+  }
+
+  /** Returns how many rows are read at once. */
+  int batchRows() {
+    long largest = columns().stream().mapToLong(RowSpec::bytes).max().orElse(1);
+    return (int) Math.max(1, Math.min(MAX_BATCH, BATCH_BYTES / largest));
   }
 
   List<RowSpec> columns() {

@@ -21,8 +21,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Stores pieces in a folder, together with other processes that have the same plan. */
 final class StoreWriter {
-  private static final int BATCH_BYTES = 1 << 20;
-  private static final int MAX_BATCH = 1 << 14;
   private static final long POLL_MILLIS = 20;
 
   private final StorePlan plan;
@@ -50,8 +48,7 @@ final class StoreWriter {
     this.progress = progress;
     this.patienceNanos = patienceNanos;
     done = new @Nullable String[plan.pieces().size()];
-    long largest = plan.columns().stream().mapToLong(RowSpec::bytes).max().orElse(1);
-    batchRows = (int) Math.max(1, Math.min(MAX_BATCH, BATCH_BYTES / largest));
+    batchRows = plan.batchRows();
   }
 
   /**
@@ -243,7 +240,7 @@ final class StoreWriter {
     private final List<ByteBuffer> buffers = new ArrayList<>();
 
     Worker(HardwoodContext context) {
-      reader = new GroupReader(context, batchRows);
+      reader = new GroupReader(context, batchRows, null);
       for (ColumnSource source : plan.sources()) {
         fillers.add(source.filler());
         buffers.add(ByteBuffer.allocate(Math.toIntExact(batchRows * source.row().bytes())));

@@ -65,9 +65,9 @@ record TensorSource(TensorEncoder encoder, String json) implements ColumnSource 
       boolean isFloat = row().dtype() == DType.FLOAT32;
       int size = (int) row().bytes();
       for (int record = 0; record < count; record++) {
-        readCells(leaves, record, cells, encoder.names(), place);
         ByteBuffer row = bytes.position(record * size).slice().order(ByteOrder.LITTLE_ENDIAN);
         try {
+          readCells(leaves, record, cells, encoder.names(), place);
           if (isFloat) {
             encoder.encode(cells, floats);
             row.asFloatBuffer().put(floats);
@@ -76,7 +76,10 @@ record TensorSource(TensorEncoder encoder, String json) implements ColumnSource 
             row.asLongBuffer().put(longs);
           }
         } catch (TableValueException e) {
-          throw new ParquetException(Problem.VALUE, place.of(record) + ", " + e.getMessage(), e);
+          String problem = place.of(record) + ", " + e.getMessage();
+          place.refuse(record, new ParquetException(Problem.VALUE, problem, e));
+        } catch (ParquetException e) {
+          place.refuse(record, e);
         }
       }
     }
@@ -93,7 +96,7 @@ record TensorSource(TensorEncoder encoder, String json) implements ColumnSource 
       try {
         cells[i] = leaves.get(i).cell(record);
       } catch (UnfitValueException e) {
-        throw place.refused(record, names.get(i), e.problem());
+        throw place.unfit(record, names.get(i), e.problem());
       }
     }
   }

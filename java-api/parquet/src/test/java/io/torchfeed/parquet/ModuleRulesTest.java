@@ -4,6 +4,7 @@ package io.torchfeed.parquet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.hardwood.reader.FilterPredicate;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;
 import io.torchfeed.table.FittedColumns;
@@ -23,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -45,7 +47,8 @@ class ModuleRulesTest {
           ParquetFiles.class,
           ParquetProgress.class,
           ParquetRows.class,
-          ParquetStore.class);
+          ParquetStore.class,
+          ParquetStream.class);
   private static final Pattern GUIDE = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
   private static final Pattern JAVADOC =
       Pattern.compile("<pre>\\{@code\\n(.*?)\\n *\\* ?\\}</pre>", Pattern.DOTALL);
@@ -54,6 +57,7 @@ class ModuleRulesTest {
 
   private static final String BEFORE =
       """
+      import dev.hardwood.reader.FilterPredicate;
       import io.torchfeed.data.loader.*;
       import io.torchfeed.data.source.FileDataset;
       import io.torchfeed.memory.DType;
@@ -107,27 +111,30 @@ class ModuleRulesTest {
     ParquetRows rows = files.rows(column);
     TableColumns columns = TableColumns.of(TableTensor.number("y", NumberColumn.of("i16")));
     Map<Class<?>, Object> samples =
-        Map.of(
-            ParquetFiles.class,
-            files,
-            ParquetColumn.class,
-            column,
-            ParquetRows.class,
-            rows,
-            ParquetStore.class,
-            rows.store(folder),
-            String.class,
-            "x",
-            DType.class,
-            DType.INT64,
-            Path.class,
-            folder,
-            TableColumns.class,
-            columns,
-            FittedColumns.class,
-            TableRows.of(columns, List.of(Map.of("i16", 1))).fit(),
-            ImagePlan.class,
-            ImagePlan.builder().resize(4, 4).build());
+        new HashMap<>(
+            Map.of(
+                ParquetFiles.class,
+                files,
+                ParquetColumn.class,
+                column,
+                ParquetRows.class,
+                rows,
+                ParquetStore.class,
+                rows.store(folder),
+                String.class,
+                "x",
+                DType.class,
+                DType.INT64,
+                Path.class,
+                folder,
+                TableColumns.class,
+                columns,
+                FittedColumns.class,
+                TableRows.of(columns, List.of(Map.of("i16", 1))).fit(),
+                ImagePlan.class,
+                ImagePlan.builder().resize(4, 4).build()));
+    samples.put(ParquetStream.class, rows.stream(1));
+    samples.put(FilterPredicate.class, FilterPredicate.gt("i64", 0L));
     int calls = 0;
     for (Class<?> type : PUBLISHED) {
       for (Method method : type.getDeclaredMethods()) {
@@ -144,7 +151,8 @@ class ModuleRulesTest {
     int calls = 0;
     Parameter[] parameters = method.getParameters();
     for (int i = 0; i < parameters.length; i++) {
-      if (!parameters[i].getType().isPrimitive()) {
+      if (!parameters[i].getType().isPrimitive()
+          && !parameters[i].getAnnotatedType().isAnnotationPresent(Nullable.class)) {
         @Nullable Object[] arguments =
             Arrays.stream(parameters).map(each -> sample(samples, each.getType())).toArray();
         arguments[i] = null;
@@ -177,6 +185,8 @@ class ModuleRulesTest {
       return (Consumer<Object>) value -> {};
     } else if (type == int.class) {
       return 1;
+    } else if (type == long.class) {
+      return 1L;
     } else if (type == double.class) {
       return 1.0;
     }
@@ -190,12 +200,14 @@ class ModuleRulesTest {
       programs.add(block.group(1));
     }
     int ofGuide = programs.size();
-    for (MatchResult block :
-        blocks(JAVADOC, module().resolve("src/main/java/io/torchfeed/parquet/ParquetFiles.java"))) {
-      programs.add(MARGIN.matcher(block.group(1)).replaceAll(""));
+    for (Class<?> type : List.of(ParquetFiles.class, ParquetStream.class)) {
+      String file = "src/main/java/io/torchfeed/parquet/%s.java".formatted(type.getSimpleName());
+      for (MatchResult block : blocks(JAVADOC, module().resolve(file))) {
+        programs.add(MARGIN.matcher(block.group(1)).replaceAll(""));
+      }
     }
     assertThat(ofGuide).isPositive();
-    assertThat(programs).hasSizeGreaterThan(ofGuide);
+    assertThat(programs).hasSizeGreaterThan(ofGuide + 1);
 
     assertThat(messages(folder, programs)).as("messages of the compiler").isEmpty();
   }

@@ -101,6 +101,18 @@ class ParquetStoreTest {
   }
 
   @Test
+  void rowsOfEqualShapeWithOtherValuesHaveAnotherDigest(@TempDir Path folder, @TempDir Path other) {
+    ParquetColumn gaps = ParquetColumn.of("gaps", DType.INT32);
+    ParquetFiles files = ParquetFiles.of(Golden.file("plain.parquet"));
+
+    ParquetStore first = files.rows(gaps.withMissingValue(-1)).store(folder);
+    ParquetStore second = files.rows(gaps.withMissingValue(-2)).store(other);
+
+    assertThat(first.columns()).isEqualTo(second.columns());
+    assertThat(first.digest()).isNotEqualTo(second.digest());
+  }
+
+  @Test
   void anInterruptedOneContinuesWithTheGroupsThatAreMissing(
       @TempDir Path folder, @TempDir Path other) throws IOException {
     ParquetRows stopped =

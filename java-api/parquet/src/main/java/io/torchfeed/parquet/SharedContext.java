@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.parquet;
+
+import dev.hardwood.HardwoodContext;
+import org.jspecify.annotations.Nullable;
+
+/** The threads that decode pages for all open shards of a stream. Thread-safe. */
+final class SharedContext {
+  private final int threads;
+
+  // Guarded by this.
+  private @Nullable HardwoodContext context;
+  private int users;
+
+  SharedContext(int threads) {
+    this.threads = threads;
+  }
+
+  /** Returns the context, which {@link #release} gives back. */
+  synchronized HardwoodContext acquire() {
+    HardwoodContext shared = context == null ? HardwoodContext.create(threads) : context;
+    context = shared;
+    users++;
+    return shared;
+  }
+
+  /** Gives the context back; the last user ends its threads. */
+  void release() {
+    HardwoodContext unused = null;
+    synchronized (this) {
+      users--;
+      if (users == 0) {
+        unused = context;
+        context = null;
+      }
+    }
+    if (unused != null) {
+      unused.close();
+    }
+  }
+}
