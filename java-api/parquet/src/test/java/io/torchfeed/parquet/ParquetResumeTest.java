@@ -201,6 +201,24 @@ class ParquetResumeTest {
   }
 
   @Test
+  void windowsOfAsManyBatchesAsOthersHaveOtherParameters() {
+    ParquetStream stream = Clicks.rows(Clicks.files()).stream(1);
+    assertThat(stream.shuffled(1 << 14, 7).parameters())
+        .isNotEqualTo(stream.shuffled(1 << 15, 7).parameters());
+  }
+
+  @Test
+  void theEndOfARowGroupIsTheStartOfTheNext() {
+    ParquetStream stream = Clicks.rows(Clicks.files()).stream(1);
+    try (DataLoader loader = DataLoader.over(stream).batchSize(Clicks.LARGEST_GROUP).build();
+        Batches pass = loader.epoch(0)) {
+      pass.next();
+      LoaderState.StreamState state = (LoaderState.StreamState) pass.state();
+      assertThat(state.positions().get(0).position()).isEqualTo("1:0");
+    }
+  }
+
+  @Test
   void positionsThatNoStateHasAreRefused() throws Exception {
     ParquetStream stream = ParquetStreamTest.stream();
     for (String text : List.of("", "1", "0:-1", "99999:0", "0:0:1", "x:1:2:3")) {
