@@ -25,7 +25,7 @@ class ColumnStreamTest {
   private static final int LENGTH = 23;
   private static final int NO_SAMPLE = -1;
 
-  /** What a call writes. */
+  /** The writing of a call. */
   private interface Write {
     int write(SampleWriter samples, long first, int count);
   }

@@ -7,7 +7,7 @@ import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Texts of predicates: those of Hardwood's records do not show the elements of arrays. */
+/** Texts of predicates, since Hardwood's records do not show the elements of arrays. */
 final class PredicateText {
   private PredicateText() {}
 

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.bytedeco.pytorch.Tensor;
 
-/** The rows of src/test/golden/stream_files.py, and what a loader reads of them. */
+/** The rows of src/test/golden/stream_files.py, and the ids in a loader's batches. */
 final class Clicks {
   static final int ROWS = 1007;
   static final int GROUPS = 11;

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** The content of a file in a bucket; notes what is read, and may change or fail. */
+/** The content of a file in a bucket; notes each read, and may change or fail. */
 final class CountedSource implements ByteSource {
   /** A range that was read. */
   record Range(long offset, int bytes) {}
@@ -45,7 +45,7 @@ final class CountedSource implements ByteSource {
     return ranges.stream().mapToLong(Range::bytes).sum();
   }
 
-  /** Returns how often the last 8 bytes were read, with which each reading of a footer begins. */
+  /** Returns how often the last 8 bytes were read, the start of each reading of a footer. */
   long footersRead() {
     return ranges.stream()
         .filter(range -> range.offset() <= content.length - 8)

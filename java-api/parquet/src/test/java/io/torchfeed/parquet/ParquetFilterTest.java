@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Streams with filters, and what is read of the files. */
+/** Streams with filters, and the bytes that are read of the files. */
 @Timeout(120)
 class ParquetFilterTest {
   private static final FilterPredicate LATE = FilterPredicate.gtEq("id", 950L);
