@@ -63,7 +63,7 @@ final class HttpCaller {
   private @Nullable String pause(Retries retries, PassingException e, long offset)
       throws ByteSourceException {
     try {
-      return retries.pause(e);
+      return retries.pause(e, place.isKnown());
     } catch (InterruptedException interrupt) {
       throw interrupted(offset, interrupt);
     }
@@ -101,7 +101,7 @@ final class HttpCaller {
     request.header("Accept-Encoding", "identity");
     CompletableFuture<?> answer = options.client().sendAsync(request.build(), transfer);
     try {
-      await(answer, transfer);
+      await(answer, transfer, route);
       return null;
     } catch (PassingException e) {
       return e;
@@ -113,7 +113,7 @@ final class HttpCaller {
     }
   }
 
-  private void await(CompletableFuture<?> answer, RangeTransfer transfer)
+  private void await(CompletableFuture<?> answer, RangeTransfer transfer, HttpPlace.Route route)
       throws PassingException, InterruptedException {
     Duration limit = options.stallTimeout();
     long seen = 0;
@@ -129,9 +129,7 @@ final class HttpCaller {
         }
         seen = steps;
       } catch (ExecutionException e) {
-        Throwable cause = e.getCause() == null ? e : e.getCause();
-        String reason = "the connection failed: " + Failures.reason(cause);
-        throw new PassingException(reason, Duration.ZERO, cause);
+        throw BrokenConnection.of(route.now(), e.getCause() == null ? e : e.getCause());
       }
     }
   }

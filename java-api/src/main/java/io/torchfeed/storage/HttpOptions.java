@@ -112,6 +112,9 @@ public final class HttpOptions {
    * Retry-After} of the server counts. A read that has got bytes returns them, and the next read
    * has all of the limit.
    *
+   * <p>A source that has never got bytes gives up sooner: after 1 s if the host is unknown, and
+   * after 5 s if no server accepts the connection, if TLS fails, or the server does not speak HTTP.
+   *
    * @param limit at least 0, which means one try
    * @return a copy with the limit
    * @throws IllegalArgumentException if it is negative

@@ -20,11 +20,17 @@ final class HttpPlace {
   private final URI origin;
   private final RequestHeaders headers;
   private volatile URI target;
+  private volatile boolean isKnown;
 
   HttpPlace(URI origin, RequestHeaders headers) {
     this.origin = origin;
     this.headers = headers;
     target = origin;
+  }
+
+  /** Returns whether a server has answered with bytes of the object. */
+  boolean isKnown() {
+    return isKnown;
   }
 
   static boolean isRedirect(int status) {
@@ -94,6 +100,7 @@ final class HttpPlace {
     /** Remembers the address, which has answered. */
     void keep() {
       target = now;
+      isKnown = true;
     }
 
     /** Follows a redirect; returns why not, or null. */

@@ -32,7 +32,8 @@ import java.nio.channels.ClosedChannelException;
  * for retries} and twice the {@link HttpOptions#withStallTimeout limit for silence} after it began;
  * {@code Retry-After} of the server is respected within this limit. An interrupt ends a read, whose
  * thread stays interrupted. A server that answers with the whole object in place of a range is
- * refused; its answer is not read.
+ * refused; its answer is not read. So is one that encodes the bytes, by {@code gzip} for example:
+ * requests ask for plain ones.
  *
  * <p>Redirects are followed, at most ten and none from HTTPS to HTTP. Another server receives none
  * of the headers of the options. The last address that answered is asked again until it fails.
@@ -85,15 +86,17 @@ public final class HttpSource implements ByteSource {
           "uri must not have a user and a password, got some for %s; use the header Authorization"
               .formatted(HttpPlace.host(uri)));
     }
-    return of(HttpPlace.host(uri) + uri.getRawPath(), uri, at -> options.headers(), options);
+    HttpPlace place = new HttpPlace(uri, at -> options.headers());
+    String name = HttpPlace.host(uri) + uri.getRawPath();
+    RangeReader reader = new RangeReader(new HttpCaller(name, place, options), false);
+    String query = uri.getRawQuery();
+    return new HttpSource(
+        name, reader, query == null ? "" : " " + Sha256.hex(query).substring(0, 16));
   }
 
-  /** Returns a source with a name, whose requests are allowed by headers. */
-  static HttpSource of(String name, URI uri, RequestHeaders headers, HttpOptions options) {
-    HttpCaller caller = new HttpCaller(name, new HttpPlace(uri, headers), options);
-    String query = uri.getRawQuery();
-    String variant = query == null ? "" : " " + Sha256.hex(query).substring(0, 16);
-    return new HttpSource(name, new RangeReader(caller), variant);
+  /** Returns an object of a store. */
+  static HttpSource ofStore(String name, HttpPlace place, HttpOptions options) {
+    return new HttpSource(name, new RangeReader(new HttpCaller(name, place, options), true), "");
   }
 
   @Override

@@ -6,7 +6,11 @@ import io.torchfeed.storage.Retries.PassingException;
 import java.net.http.HttpHeaders;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -18,11 +22,25 @@ import org.jspecify.annotations.Nullable;
 final class RangeReader {
   private static final int END = -1;
 
+  /** The status of no answer. */
+  private static final int NONE = 0;
+
+  /** Encodings that leave the bytes as they are; the second is left by uploads to S3. */
+  private static final Set<String> PLAIN = Set.of("identity", "aws-chunked");
+
   private final HttpCaller caller;
+  private final boolean isStore;
   private final AtomicReference<@Nullable ObjectVersion> version = new AtomicReference<>();
 
-  RangeReader(HttpCaller caller) {
+  /**
+   * Creates a reader.
+   *
+   * @param isStore whether bytes are served as they were stored, so that an encoding in answers is
+   *     a note of the program that stored them
+   */
+  RangeReader(HttpCaller caller, boolean isStore) {
     this.caller = caller;
+    this.isStore = isStore;
   }
 
   ObjectVersion version() throws ByteSourceException {
@@ -76,6 +94,7 @@ final class RangeReader {
 
   /** Checks the head of an answer with bytes; returns their number. */
   private long lengthOf(long offset, long last, HttpHeaders headers) throws ByteSourceException {
+    requirePlain(offset, headers);
     ContentRange range = ContentRange.of(headers);
     if (range == null || !range.answers(offset, last)) {
       throw caller.failure(
@@ -87,6 +106,18 @@ final class RangeReader {
     }
     requireSame(offset, ObjectVersion.of(range.size(), headers));
     return range.length();
+  }
+
+  /** Throws if the bytes are encoded although the request asks for plain ones. */
+  private void requirePlain(long offset, HttpHeaders headers) throws ByteSourceException {
+    for (String encoding : isStore ? List.<String>of() : headers.allValues("Content-Encoding")) {
+      if (!PLAIN.contains(encoding.strip().toLowerCase(Locale.ROOT))) {
+        String reason =
+            "the server answered with Content-Encoding: %s; it must serve the bytes as they are, "
+                + "or the object be downloaded first";
+        throw caller.failure(Problem.WRONG_ANSWER, offset, reason.formatted(encoding), null);
+      }
+    }
   }
 
   private void requireSame(long offset, ObjectVersion now) throws ByteSourceException {
@@ -113,7 +144,7 @@ final class RangeReader {
     } else if (status == 200 && headers.firstValueAsLong("Content-Length").orElse(-1) == 0) {
       return empty(offset, headers);
     } else if (status == 416) {
-      return afterEnd(offset, headers);
+      return afterEnd(route, offset, headers);
     }
     caller.withoutBytes(transfer, route, offset);
     return 0;
@@ -124,21 +155,48 @@ final class RangeReader {
     return END;
   }
 
-  /** Handles the answer that an offset is after the end; it need not have the version. */
-  private int afterEnd(long offset, HttpHeaders headers) throws ByteSourceException {
+  /** Handles the answer that an offset is after the end; it need not have size and version. */
+  private int afterEnd(HttpPlace.Route route, long offset, HttpHeaders headers)
+      throws ByteSourceException, PassingException {
     if (version.get() != null) { // which has this byte
       throw changed(offset, "it has no byte %d any more".formatted(offset));
     }
-    long size = ContentRange.sizeOf(headers).orElse(offset == 0 ? 0 : -1);
-    if (size < 0) {
-      size = version().size();
+    OptionalLong size = ContentRange.sizeOf(headers);
+    if (size.isEmpty()) {
+      return withoutRange(route, offset);
     }
-    if (size == 0) {
-      return empty(offset, headers);
-    } else if (offset < size) {
+    return size.getAsLong() == 0 ? empty(offset, headers) : beyond(offset, size.getAsLong());
+  }
+
+  private int beyond(long offset, long size) throws ByteSourceException {
+    if (offset < size) {
       String reason = "the server does not serve byte %d of %d".formatted(offset, size);
       throw caller.failure(Problem.WRONG_ANSWER, offset, reason, null);
     }
     return END;
+  }
+
+  /** Asks for the head of the whole object: signed addresses allow GET only. */
+  private int withoutRange(HttpPlace.Route route, long offset)
+      throws ByteSourceException, PassingException {
+    RangeTransfer transfer = new RangeTransfer(NONE, answer -> 0, ByteBuffer.allocate(0));
+    @Nullable PassingException broken = caller.send(route, offset, Map.of(), transfer);
+    if (broken != null) {
+      throw broken;
+    } else if (transfer.status() != 200) {
+      caller.withoutBytes(transfer, route, offset);
+      return 0;
+    }
+    HttpHeaders headers = transfer.headers();
+    requirePlain(offset, headers);
+    long size = headers.firstValueAsLong("Content-Length").orElse(-1);
+    if (size < 0) {
+      String reason =
+          "the server answered 416 without a size, and without one for the whole object";
+      throw caller.failure(Problem.WRONG_ANSWER, offset, reason, null);
+    }
+    requireSame(offset, ObjectVersion.of(size, headers));
+    route.keep();
+    return beyond(offset, size);
   }
 }

@@ -174,7 +174,8 @@ public final class S3Bucket {
   }
 
   /**
-   * Returns an object. Nothing is requested yet.
+   * Returns an object. Nothing is requested yet. Its bytes are those that were stored, also if it
+   * was stored with a {@code Content-Encoding}.
    *
    * @param key the name of the object
    * @return the source, named by bucket and key; the caller closes it
@@ -187,7 +188,8 @@ public final class S3Bucket {
       throw new IllegalArgumentException(
           "key must have 1 to 1024 bytes of UTF-8, got %d characters".formatted(key.length()));
     }
-    return HttpSource.of(name + "/" + key, address("/" + encoded, ""), this::headers, options);
+    HttpPlace place = new HttpPlace(address("/" + encoded, ""), this::headers);
+    return HttpSource.ofStore(name + "/" + key, place, options);
   }
 
   /**

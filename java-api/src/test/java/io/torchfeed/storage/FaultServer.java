@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -34,6 +35,9 @@ public final class FaultServer implements AutoCloseable {
 
   /** False to ignore the conditions of requests. */
   public volatile boolean honoursConditions = true;
+
+  /** Objects at other paths than the one of {@link #content}. */
+  public final Map<String, byte[]> others = new ConcurrentHashMap<>();
 
   public volatile byte[] content;
 
@@ -115,7 +119,10 @@ public final class FaultServer implements AutoCloseable {
     List<String> words = List.of(line.split(" ", 3));
     Map<String, String> headers = new TreeMap<>();
     for (String each = line(in); !each.isEmpty(); each = line(in)) {
-      int colon = each.indexOf(':');
+      int colon = each.indexOf(": ");
+      if (colon < 0) {
+        throw new IOException("no HTTP");
+      }
       headers.put(each.substring(0, colon).toLowerCase(Locale.ROOT), each.substring(colon + 2));
     }
     return new Request(words.get(0), words.get(1), headers);
@@ -133,7 +140,7 @@ public final class FaultServer implements AutoCloseable {
 
   /** Answers as a server without faults. */
   public void serve(Request request, Connection connection) throws IOException {
-    byte[] now = content;
+    byte[] now = others.getOrDefault(request.target(), content);
     String tag = headers.get("ETag");
     String match = request.header("If-Match");
     String unmodified = request.header("If-Unmodified-Since");
@@ -142,6 +149,13 @@ public final class FaultServer implements AutoCloseable {
             || (unmodified != null && !unmodified.equals(headers.get("Last-Modified")));
     if (honoursConditions && isRefused) {
       connection.head(412, Map.of("Content-Length", "0"));
+      return;
+    }
+    if (request.header("Range") == null) {
+      Map<String, String> whole = new TreeMap<>(headers);
+      whole.put("Content-Length", String.valueOf(now.length));
+      connection.head(200, whole);
+      connection.out().write(now);
       return;
     }
     long[] range = range(request, now.length);
