@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ReadAheadTest {
@@ -41,6 +42,7 @@ class ReadAheadTest {
     volatile CountDownLatch gate = new CountDownLatch(0);
     volatile CountDownLatch arrivals = new CountDownLatch(0);
     volatile long failsFrom = SIZE;
+    volatile boolean isDeaf;
     volatile boolean isClosed;
 
     @Override
@@ -59,9 +61,7 @@ class ReadAheadTest {
       running.incrementAndGet();
       arrivals.countDown();
       try {
-        gate.await();
-      } catch (InterruptedException e) {
-        throw new IOException("interrupted", e);
+        await();
       } finally {
         running.decrementAndGet();
       }
@@ -73,6 +73,19 @@ class ReadAheadTest {
       int count = (int) Math.min(into.remaining(), SIZE - offset);
       into.put(ALL, (int) offset, count);
       return count;
+    }
+
+    private void await() throws IOException {
+      while (true) {
+        try {
+          gate.await();
+          return;
+        } catch (InterruptedException e) {
+          if (!isDeaf) {
+            throw new IOException("interrupted", e);
+          }
+        }
+      }
     }
 
     @Override
@@ -120,6 +133,30 @@ class ReadAheadTest {
         Thread.onSpinWait();
       }
       assertThat(source.reads.keySet()).containsExactly(0L, 1000L, 2000L, 3000L);
+    }
+  }
+
+  @Test
+  void aReaderAsksTheSourceWhereOthersUseAllRanges() throws Exception {
+    Counted source = new Counted();
+    try (ReadAhead ahead = ReadAhead.of(source, 1000, 4)) {
+      assertThat(HttpSourceTest.read(ahead, 0, 10)).hasSize(10);
+      assertThat(HttpSourceTest.read(ahead, 5000, 10)).hasSize(10);
+      source.arrivals = new CountDownLatch(3);
+      source.gate = new CountDownLatch(1);
+      FutureTask<byte[]> first = new FutureTask<>(() -> HttpSourceTest.read(ahead, 10, 10));
+      FutureTask<byte[]> second = new FutureTask<>(() -> HttpSourceTest.read(ahead, 5010, 10));
+      new Thread(first).start();
+      source.arrivals.await(); // the four ranges from there on are asked for
+      Thread other = new Thread(second);
+      other.start();
+      while (other.getState() != Thread.State.WAITING) {
+        Thread.onSpinWait();
+      }
+      source.gate.countDown();
+      assertThat(first.get()).isEqualTo(Arrays.copyOfRange(ALL, 10, 20));
+      assertThat(second.get()).isEqualTo(Arrays.copyOfRange(ALL, 5010, 5020));
+      assertThat(source.reads).containsEntry(5010L, 1).containsEntry(5000L, 1);
     }
   }
 
@@ -183,9 +220,11 @@ class ReadAheadTest {
     }
   }
 
-  @Test
-  void closingEndsReadersThatWait() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void closingEndsReadersThatWait(boolean isDeaf) throws Exception {
     Counted source = new Counted();
+    source.isDeaf = isDeaf;
     ReadAhead ahead = ReadAhead.of(source, 1000, 4);
     assertThat(HttpSourceTest.read(ahead, 0, 10)).hasSize(10);
     source.arrivals = new CountDownLatch(1);
@@ -200,6 +239,9 @@ class ReadAheadTest {
         .withThrowableThat()
         .havingRootCause()
         .isInstanceOf(ClosedChannelException.class);
+    if (isDeaf) {
+      source.gate.countDown();
+    }
     while (source.running.get() > 0) { // their threads are interrupted
       Thread.onSpinWait();
     }
