@@ -36,9 +36,10 @@ import java.nio.file.Path;
  *     io.torchfeed.checkpoint.TorchFile#open of torch.save}</td><td>large reads for elements, small
  *     ones for headers</td></tr>
  * <tr><td>Java code</td><td>{@link #readFully}, or {@link #stream}</td></tr>
- * <tr><td>rows of npy, npz and raw files, records, archives and folders of images</td><td>native
- *     code reads local files only: {@link #copyTo} reads the whole source once and needs its size
- *     on disk; reading is then as fast as from any file</td></tr>
+ * <tr><td>rows of npy, npz, idx and raw files, tokens, records, archives and folders of
+ *     images</td><td>native code reads local files only: {@link CachedFiles} copies the whole source
+ *     once per machine and needs its size on the disk; reading is then as fast as from any
+ *     file</td></tr>
  * </table>
  */
 public interface ByteSource extends AutoCloseable {

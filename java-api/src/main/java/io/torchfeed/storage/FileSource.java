@@ -39,6 +39,10 @@ final class FileSource implements ByteSource {
     }
   }
 
+  Path path() {
+    return path;
+  }
+
   @Override
   public String name() {
     return path.toString();
