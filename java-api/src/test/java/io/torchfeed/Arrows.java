@@ -88,7 +88,7 @@ final class Arrows {
           report: distributed.membership elastic internal trace.analysis
           amp: bindings checkpoint internal memory
           spark: checkpoint compiled data data.loader distributed distributed.training image \
-            internal memory sampler trace training
+            internal memory sampler storage trace training
           spark.checkpoint: checkpoint distributed internal spark
           spark.executor: io.torchfeed checkpoint distributed internal memory sampler spark \
             spark.checkpoint spark.link spark.rows training

@@ -9,6 +9,9 @@
  * it takes partitions of different sizes, saves checkpoints, and continues from the last one when
  * Spark repeats the stage after a loss.
  *
+ * <p>{@link io.torchfeed.spark.HadoopSource} reads files of HDFS and other Hadoop file systems,
+ * with or without a job.
+ *
  * <p>Spark itself is provided by the cluster.
  */
 @NullMarked

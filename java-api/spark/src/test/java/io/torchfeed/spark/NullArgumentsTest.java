@@ -31,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.ml.param.ParamMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.types.StructType;
@@ -83,6 +84,8 @@ class NullArgumentsTest {
       samples.put(SparkRanks.class, SparkRanks.on(TestSpark.points(TestSpark.local(), 1, 1)));
       RowColumn x = RowColumn.of("x", DType.FLOAT32, 3);
       samples.put(RowColumn.class, x);
+      samples.put(Configuration.class, new Configuration(false));
+      samples.put(HadoopSource.class, HadoopSource.of("a", new Configuration(false)));
       samples.put(RankModel.class, RankModel.of(new byte[0], bytes -> null, x, x));
       TorchfeedEstimator estimator =
           TorchfeedEstimator.of(new TorchfeedEstimatorTest.Line(), x, x, x);

@@ -34,7 +34,10 @@ class SparkProgramsTest {
       import io.torchfeed.spark.*;
       import io.torchfeed.spark.job.*;
       import io.torchfeed.spark.pipeline.*;
+      import io.torchfeed.storage.*;
+      import io.torchfeed.text.TextPartition;
       import java.util.List;
+      import org.apache.hadoop.conf.Configuration;
       import org.apache.spark.sql.Dataset;
       import org.apache.spark.sql.Row;
       import org.bytedeco.pytorch.Module;
