@@ -3,6 +3,7 @@ package io.torchfeed.data;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.SamplerState;
@@ -86,8 +87,8 @@ public sealed interface LoaderState {
 
   /**
    * The state of a pass in the order of a sampler. Without batches delivered ahead, it is valid on
-   * any rank, and for any number of ranks; see {@link SamplerState} for which rank saves it if
-   * their parts differ in length.
+   * any rank, and for any number of ranks; if their parts differ in length, a rank with the longest
+   * one saves it: {@link SamplerState}.
    *
    * @param sampler the part of the order that was delivered without a gap
    * @param deliveredAhead the numbers of the batches that were delivered although an earlier one
@@ -104,7 +105,7 @@ public sealed interface LoaderState {
     public IndexState {
       requireNonNull(deliveredAhead, "deliveredAhead");
       requireNonNull(sampler, "sampler");
-      deliveredAhead = List.copyOf(deliveredAhead);
+      deliveredAhead = Checks.copyOf("deliveredAhead", deliveredAhead);
     }
 
     /**
@@ -183,7 +184,7 @@ public sealed interface LoaderState {
     public StreamState {
       requireNonNull(positions, "positions");
       requireNonNull(dataset, "dataset");
-      positions = List.copyOf(positions);
+      positions = Checks.copyOf("positions", positions);
       if (epoch < 0 || (finished && epoch == Long.MAX_VALUE) || batches < 0) {
         throw new IllegalArgumentException(
             "epoch and batches must be at least 0, and a finished epoch below %d, got %d and %d"

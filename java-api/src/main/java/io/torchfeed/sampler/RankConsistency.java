@@ -97,7 +97,8 @@ public final class RankConsistency {
 
   /**
    * Checks, when a state is saved, that all ranks have delivered the same amount of the same epoch
-   * of the same plan, so that any of them may save the state for all.
+   * of the same plan, so that any of them may save the state for all; with {@link Tail#UNEVEN}, one
+   * with the longest part.
    *
    * @param state the state of this rank
    * @param gather the all-gather over all ranks

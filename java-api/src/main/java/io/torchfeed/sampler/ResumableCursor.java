@@ -121,7 +121,8 @@ public abstract sealed class ResumableCursor<C extends Seekable> implements Seek
         epoch,
         before,
         new EpochSegment(plan.part().worldSize(), cursor.delivered(position)),
-        orderDigest.getAsLong());
+        orderDigest.getAsLong(),
+        plan.tail() == Tail.UNEVEN && Continuation.endsBeforeOthers(cursor, position));
   }
 
   @Override

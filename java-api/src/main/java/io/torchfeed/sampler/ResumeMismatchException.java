@@ -4,6 +4,7 @@ package io.torchfeed.sampler;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Quotes;
+import java.util.List;
 
 /**
  * Thrown when a saved state does not belong to this plan: resuming it would produce a different
@@ -13,6 +14,7 @@ public final class ResumeMismatchException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
   static final String ORDER = "order digest";
+  static final String PART_ENDED = "partEnded";
 
   /** The name of the difference. */
   private final String parameter;
@@ -64,8 +66,27 @@ public final class ResumeMismatchException extends IllegalArgumentException {
   }
 
   /**
+   * Creates an exception for a state of a rank with a shorter part, at its end.
+   *
+   * @param segments the segments of the state
+   * @param left the amount that is left to the rank that should resume the state
+   */
+  ResumeMismatchException(List<EpochSegment> segments, long left) {
+    super(
+        ("the state is of a rank with a shorter part of the epoch, which had ended at %s: the"
+                + " later deliveries of the other ranks are not in it, and of the %d that are left"
+                + " here, some might come twice; resume from the state of a rank with the longest"
+                + " part, such as rank 0")
+            .formatted(segments, left));
+    this.parameter = PART_ENDED;
+    this.saved = "true";
+    this.present = "false";
+  }
+
+  /**
    * Returns the name of the difference: the first parameter that differs, {@code kind} for the kind
-   * of plan, or {@code order digest} if the parameters are equal but the orders are not.
+   * of plan, {@code order digest} if the parameters are equal but the orders are not, or {@code
+   * partEnded} if the state is of a rank that cannot know how far this one was.
    *
    * @return the name
    */

@@ -29,10 +29,14 @@ import java.util.List;
  * <p>The state of a divided plan holds neither its rank nor its world size, so ranks that have
  * delivered equally much have equal states, and any of them may save it ({@link
  * RankConsistency#ofState} checks that). After a crash, use the state of the rank that has
- * progressed least: this repeats samples but loses none. With {@link Tail#UNEVEN}, save the state
- * of a rank that took part in the last step: at the end of an epoch the others have delivered less,
- * so resuming from their state would repeat samples. In batches of a fixed size, ranks that have
- * delivered equally many batches have equal states, also where the last batch of one is smaller.
+ * progressed least: this repeats samples but loses none. In batches of a fixed size, ranks that
+ * have delivered equally many batches have equal states, also where the last batch of one is
+ * smaller.
+ *
+ * <p>With {@link Tail#UNEVEN}, save the state of a rank with the longest part, such as rank 0 of
+ * {@link io.torchfeed.sampler.order.StridedSampler}. A shorter part ends before it, and the state
+ * of its rank has no later deliveries of other ranks: it is {@linkplain #partEnded marked}, and
+ * only ranks at the end of their part can be resumed from it.
  *
  * <p>Invariant: over all segments, each sample of the epoch is delivered exactly once, apart from
  * padding and, with {@link Tail#DROP}, fewer samples at the end than there are ranks. While the
@@ -48,13 +52,16 @@ import java.util.List;
  *     epoch; there are then no segments
  * @param orderDigest a digest of plan, epoch and 64 samples of the epoch's order; orders that need
  *     a list of more than 2<sup>24</sup> samples contribute no samples
+ * @param partEnded whether the rank of this state was at the end of a part that is shorter than
+ *     another rank's; false if the epoch is finished
  */
 public record SamplerState(
     PlanParameters plan,
     long epoch,
     List<EpochSegment> segments,
     boolean finished,
-    long orderDigest) {
+    long orderDigest,
+    boolean partEnded) {
   private static final long DIGEST_VERSION = 1;
 
   /** The maximum number of segments in an epoch: resuming takes time and memory for each. */
@@ -68,12 +75,13 @@ public record SamplerState(
    * @param segments the parts of the epoch that were delivered, oldest first
    * @param finished whether the end of the epoch was reported
    * @param orderDigest a digest of the epoch's order
+   * @param partEnded whether the rank was at the end of a part that is shorter than another's
    * @throws IllegalArgumentException if an argument is out of range
    */
   public SamplerState {
     requireNonNull(segments, "segments");
     requireNonNull(plan, "plan");
-    segments = List.copyOf(segments);
+    segments = Checks.copyOf("segments", segments);
     Checks.requireEpoch(epoch);
     if (segments.size() > MAX_SEGMENTS) {
       throw new IllegalArgumentException(
@@ -85,9 +93,31 @@ public record SamplerState(
           "a finished epoch must be below %d and have no segments, got epoch %d and %d segments"
               .formatted(Long.MAX_VALUE, epoch, segments.size()));
     }
+    if (partEnded && finished) {
+      throw new IllegalArgumentException("partEnded must be false in a finished epoch, got true");
+    }
     for (int i = 0; i < segments.size(); i++) {
       requireProper(segments, i);
     }
+  }
+
+  /**
+   * Creates a state of a rank with the longest part.
+   *
+   * @param plan the parameters of the order
+   * @param epoch the number of the epoch, at least 0
+   * @param segments the parts of the epoch that were delivered, oldest first
+   * @param finished whether the end of the epoch was reported
+   * @param orderDigest a digest of the epoch's order
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  public SamplerState(
+      PlanParameters plan,
+      long epoch,
+      List<EpochSegment> segments,
+      boolean finished,
+      long orderDigest) {
+    this(plan, epoch, segments, finished, orderDigest, false);
   }
 
   private static void requireProper(List<EpochSegment> segments, int i) {
@@ -109,7 +139,8 @@ public record SamplerState(
    * @param sampler the plan; its epoch is opened once more if the order is a list
    * @param epoch the number of the epoch, at least 0
    * @param position the number of indices each rank has delivered, in [0, size of the sampler]
-   * @return the state, not finished
+   * @return the state, not finished; never of a {@linkplain #partEnded shorter part}, since all
+   *     ranks have the same position
    * @throws IllegalArgumentException if an argument is out of range
    */
   public static SamplerState of(Sampler sampler, long epoch, long position) {
@@ -122,7 +153,8 @@ public record SamplerState(
         epoch,
         List.of(),
         new EpochSegment(worldSize, position),
-        digest(sampler, epoch, worldSize));
+        digest(sampler, epoch, worldSize),
+        false);
   }
 
   /**
@@ -147,10 +179,12 @@ public record SamplerState(
       long epoch,
       List<EpochSegment> before,
       EpochSegment last,
-      long orderDigest) {
+      long orderDigest,
+      boolean partEnded) {
     List<EpochSegment> all = new ArrayList<>(before);
     all.add(last);
-    return new SamplerState(plan, epoch, Segments.withoutEmptyOnes(all), false, orderDigest);
+    List<EpochSegment> segments = Segments.withoutEmptyOnes(all);
+    return new SamplerState(plan, epoch, segments, false, orderDigest, partEnded);
   }
 
   /**
@@ -165,7 +199,9 @@ public record SamplerState(
    *
    * @param sampler the plan that saved the state, with any rank and world size
    * @return the cursor
-   * @throws ResumeMismatchException if the plan differs from the one that saved the state
+   * @throws ResumeMismatchException if the plan differs from the one that saved the state, or the
+   *     rank that saved it was at the end of a shorter part ({@link #partEnded}), and this one is
+   *     not
    * @throws IllegalArgumentException if more was delivered than the plan contains
    * @throws IllegalStateException if the order needs more memory than is available
    */
@@ -173,10 +209,10 @@ public record SamplerState(
     requireNonNull(sampler, "sampler");
     plan.requireSame(sampler.order());
     if (isBetweenEpochs()) {
-      return ResumableCursor.open(sampler, nextEpoch());
+      return requireKnown(ResumableCursor.open(sampler, nextEpoch()));
     }
     requireSameOrder(digest(sampler, epoch, segments.get(0).worldSize()));
-    return ResumableCursor.resume(sampler, this);
+    return requireKnown(ResumableCursor.resume(sampler, this));
   }
 
   /**
@@ -187,7 +223,9 @@ public record SamplerState(
    *
    * @param sampler the plan that saved the state, with any rank and world size
    * @return the cursor
-   * @throws ResumeMismatchException if the plan differs from the one that saved the state
+   * @throws ResumeMismatchException if the plan differs from the one that saved the state, or the
+   *     rank that saved it was at the end of a shorter part ({@link #partEnded}), and this one is
+   *     not
    * @throws IllegalArgumentException if more was delivered than the plan contains, or the number of
    *     ranks has changed and the plan cannot divide the rest
    */
@@ -195,10 +233,20 @@ public record SamplerState(
     requireNonNull(sampler, "sampler");
     plan.requireSame(sampler.order());
     if (isBetweenEpochs()) {
-      return ResumableCursor.open(sampler, nextEpoch());
+      return requireKnown(ResumableCursor.open(sampler, nextEpoch()));
     }
     requireSameOrder(digest(sampler, epoch, segments.get(0).worldSize()));
-    return ResumableCursor.resume(sampler, this);
+    return requireKnown(ResumableCursor.resume(sampler, this));
+  }
+
+  /** Requires that nothing is left to a rank that another one may have delivered meanwhile. */
+  private <C extends ResumableCursor<?>> C requireKnown(C cursor) {
+    long left = cursor.remaining();
+    if (partEnded && left > 0) {
+      cursor.close();
+      throw new ResumeMismatchException(segments, left);
+    }
+    return cursor;
   }
 
   private boolean isBetweenEpochs() {

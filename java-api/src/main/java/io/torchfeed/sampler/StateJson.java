@@ -13,6 +13,9 @@ import java.util.Map;
 final class StateJson {
   private static final int VERSION = 1;
 
+  /** Is left out where false, as in all states before it existed. */
+  private static final String PART_ENDED = ResumeMismatchException.PART_ENDED;
+
   private StateJson() {}
 
   static String write(SamplerState state) {
@@ -37,6 +40,9 @@ final class StateJson {
       out.writeEndArray();
       out.writeBooleanField("finished", state.finished());
       out.writeStringField("orderDigest", SamplerState.hex(state.orderDigest()));
+      if (state.partEnded()) {
+        out.writeBooleanField(PART_ENDED, true);
+      }
       out.writeEndObject();
     } catch (IOException e) {
       throw new UncheckedIOException(e); // a StringWriter never throws
@@ -47,14 +53,27 @@ final class StateJson {
   static SamplerState read(String json) {
     JsonObject state =
         JsonObject.parse("sampler state", json)
-            .only("version", "kind", "parameters", "epoch", "segments", "finished", "orderDigest");
+            .only(
+                "version",
+                "kind",
+                "parameters",
+                "epoch",
+                "segments",
+                "finished",
+                "orderDigest",
+                PART_ENDED);
     state.requireVersion(VERSION);
     PlanParameters plan =
         new PlanParameters(state.text("kind"), state.object("parameters").texts());
     List<EpochSegment> segments =
         state.objects("segments").stream().map(StateJson::segment).toList();
     return new SamplerState(
-        plan, state.number("epoch"), segments, state.bool("finished"), state.digest("orderDigest"));
+        plan,
+        state.number("epoch"),
+        segments,
+        state.bool("finished"),
+        state.digest("orderDigest"),
+        state.has(PART_ENDED) && state.bool(PART_ENDED));
   }
 
   private static EpochSegment segment(JsonObject segment) {

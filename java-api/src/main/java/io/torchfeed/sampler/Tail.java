@@ -18,7 +18,8 @@ public enum Tail {
   /**
    * The list of all samples is distributed as it is, so that every sample is seen once and the
    * first ranks see one more than the others. For evaluation; in training, ranks with unequal
-   * numbers of steps wait for each other. Not offered by libtorch's samplers.
+   * numbers of steps wait for each other. A state for all ranks is saved by one with the longest
+   * part: {@link SamplerState} says why. Not offered by libtorch's samplers.
    */
   UNEVEN
 }

@@ -123,12 +123,14 @@ public final class DataLoader implements AutoCloseable {
    */
   public static DataLoaderBuilder over(Dataset dataset) {
     requireNonNull(dataset, "dataset");
-    if (dataset.size() < 0 || dataset.columns().isEmpty()) {
+    LoaderData data = new LoaderData.Indexed(dataset);
+    int columns = data.columns().size();
+    if (dataset.size() < 0 || columns == 0) {
       throw new IllegalArgumentException(
           "a dataset must have at least 0 samples and 1 column, got %d and %d"
-              .formatted(dataset.size(), dataset.columns().size()));
+              .formatted(dataset.size(), columns));
     }
-    return new DataLoaderBuilder(new LoaderData.Indexed(dataset));
+    return new DataLoaderBuilder(data);
   }
 
   /**
@@ -141,12 +143,14 @@ public final class DataLoader implements AutoCloseable {
    */
   public static DataLoaderBuilder over(StreamDataset dataset) {
     requireNonNull(dataset, "dataset");
-    if (dataset.shards() < 1 || dataset.columns().isEmpty()) {
+    LoaderData data = new LoaderData.Stream(dataset);
+    int columns = data.columns().size();
+    if (dataset.shards() < 1 || columns == 0) {
       throw new IllegalArgumentException(
           "a stream must have at least 1 shard and 1 column, got %d and %d"
-              .formatted(dataset.shards(), dataset.columns().size()));
+              .formatted(dataset.shards(), columns));
     }
-    return new DataLoaderBuilder(new LoaderData.Stream(dataset));
+    return new DataLoaderBuilder(data);
   }
 
   /**
@@ -201,13 +205,13 @@ public final class DataLoader implements AutoCloseable {
    * changed since. Random numbers of samples are the same only if the seed of the loader is.
    *
    * @param state the result of {@link Batches#state}: in the order of a sampler, the state of any
-   *     rank, with {@link io.torchfeed.sampler.Tail#UNEVEN} of any that had a batch in the last
-   *     step; but with {@link LoaderState.IndexState#deliveredAhead} the state of this rank; over a
-   *     stream, the state of a rank with the same shards
+   *     rank, with {@link io.torchfeed.sampler.Tail#UNEVEN} of one with the longest part; but with
+   *     {@link LoaderState.IndexState#deliveredAhead} the state of this rank; over a stream, the
+   *     state of a rank with the same shards
    * @return the pass, over the next epoch if the epoch of the state was finished; the caller closes
    *     it
    * @throws io.torchfeed.sampler.ResumeMismatchException if the state belongs to another order or
-   *     other data
+   *     other data, or is of a rank whose shorter part had ended, and this rank has samples left
    * @throws IllegalArgumentException if more was delivered than the order contains, the state lacks
    *     a shard of this rank, or batches were delivered ahead by a different number of ranks, whose
    *     batches are different

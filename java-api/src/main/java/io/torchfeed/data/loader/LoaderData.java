@@ -5,6 +5,7 @@ import io.torchfeed.data.Dataset;
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.StreamDataset;
 import io.torchfeed.data.VariableLength;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.ColumnNames;
 import io.torchfeed.memory.RowSpec;
 import java.util.ArrayList;
@@ -18,7 +19,12 @@ sealed interface LoaderData {
     return true;
   }
 
-  /** Returns the columns of the data. */
+  /**
+   * Returns the columns of the data.
+   *
+   * @throws NullPointerException if the data, which may be the caller's own, return null or a list
+   *     with one
+   */
   List<RowSpec> columns();
 
   /** Returns those whose samples differ in length. */
@@ -61,12 +67,12 @@ sealed interface LoaderData {
   record Indexed(Dataset dataset) implements LoaderData {
     @Override
     public List<RowSpec> columns() {
-      return dataset.columns();
+      return Checks.copyOf("columns() of the dataset", dataset.columns());
     }
 
     @Override
     public List<VariableLength> variableLengths() {
-      return dataset.variableLengths();
+      return Checks.copyOf("variableLengths() of the dataset", dataset.variableLengths());
     }
   }
 
@@ -74,12 +80,12 @@ sealed interface LoaderData {
   record Stream(StreamDataset dataset) implements LoaderData {
     @Override
     public List<RowSpec> columns() {
-      return dataset.columns();
+      return Checks.copyOf("columns() of the dataset", dataset.columns());
     }
 
     @Override
     public List<VariableLength> variableLengths() {
-      return dataset.variableLengths();
+      return Checks.copyOf("variableLengths() of the dataset", dataset.variableLengths());
     }
   }
 }

@@ -97,7 +97,7 @@ final class LoaderOptions {
       ShardSource shardSource = shardSource(stream.dataset());
       source = shardSource;
       requireUsableDevice();
-      host = streamEngine(stream.dataset(), shardSource.batchSize(), meter);
+      host = streamEngine(shardSource.batchSize(), meter);
     } else {
       BatchSampler plan = plan();
       requireIndicesFit(plan.maxBatchSize(), prefetchBytes == null ? ahead.least() : 1);
@@ -201,8 +201,8 @@ final class LoaderOptions {
         Boolean.TRUE.equals(dropLast));
   }
 
-  private BatchEngineFactory streamEngine(StreamDataset dataset, int batchRows, LoaderMeter meter) {
-    BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
+  private BatchEngineFactory streamEngine(int batchRows, LoaderMeter meter) {
+    BatchLayout layout = layout(data.columns(), data.variableLengths(), batchRows);
     return javaEngine(null, () -> {}, layout, batchRows, meter);
   }
 
@@ -210,7 +210,7 @@ final class LoaderOptions {
       int batchRows, int maxAhead, LoaderMeter meter, boolean drawsAfterTransfer) {
     if (data instanceof LoaderData.Indexed indexed) {
       Dataset dataset = indexed.dataset();
-      BatchLayout layout = layout(dataset.columns(), dataset.variableLengths(), batchRows);
+      BatchLayout layout = layout(data.columns(), data.variableLengths(), batchRows);
       return javaEngine(DatasetTask.reading(dataset), () -> {}, layout, batchRows, meter);
     }
     NativeDataset rows = ((LoaderData.Native) data).dataset();

@@ -48,7 +48,7 @@ public final class Continuation {
       List<EpochSegment> delivered,
       Function<List<EpochSegment>, C> rest) {
     Checks.requireEpoch(epoch);
-    List<EpochSegment> segments = Segments.joined(delivered);
+    List<EpochSegment> segments = Segments.joined(Checks.copyOf("delivered", delivered));
     List<EpochSegment> before = Segments.before(segments, plan.part().worldSize());
     C cursor = rest.apply(before);
     if (before.size() < segments.size()) {
@@ -67,6 +67,17 @@ public final class Continuation {
       }
     }
     return cursor;
+  }
+
+  /** Returns whether a position is the end of a part that is shorter than the longest rank's. */
+  public static boolean endsBeforeOthers(Seekable cursor, long position) {
+    if (position < cursor.position() + cursor.remaining()) {
+      return false;
+    }
+    if (cursor instanceof PositionCursor part) {
+      return position < part.longest();
+    }
+    return cursor instanceof NumberedBatchCursor batches && batches.endsBeforeOthers();
   }
 
   /** Requires that a plan, which may be the caller's own, has returned a cursor. */

@@ -38,6 +38,11 @@ public abstract class NumberedBatchCursor implements BatchCursor {
     return position;
   }
 
+  /** Returns whether other ranks have batches left at the end of this cursor, if they differ. */
+  public boolean endsBeforeOthers() {
+    return false;
+  }
+
   /** Closes the source of the cursor; may be called more than once, from any thread. */
   public void release() {}
 

@@ -39,6 +39,11 @@ record Batching(long samples, int batchSize, boolean dropLast) {
     return !dropLast && samples % batchSize != 0 ? full + 1 : full;
   }
 
+  /** Returns the division of another number of indices by the same rule. */
+  Batching of(long otherSamples) {
+    return new Batching(otherSamples, batchSize, dropLast);
+  }
+
   /**
    * Returns the cursor position at which a batch begins.
    *

@@ -42,6 +42,12 @@ final class FixedSizeBatchCursor extends NumberedBatchCursor {
   }
 
   @Override
+  public boolean endsBeforeOthers() {
+    long left = longest - deliveredBefore(batching.count());
+    return batching.of(Math.max(0, left)).count() > 0;
+  }
+
+  @Override
   public int size(long batch) {
     return batching.size(batch);
   }
