@@ -100,7 +100,10 @@ final class LegacyTorch implements TorchStorages {
     }
     if (!Boolean.TRUE.equals(machine.get("little_endian"))) {
       throw new CheckpointException(
-          path, Problem.MISMATCH, "it was saved on a machine with another order of bytes");
+          path,
+          Problem.MISMATCH,
+          "it was saved on a machine with another order of bytes; load it in Python and save it"
+              + " again");
     }
   }
 

@@ -66,14 +66,14 @@ record PickledEntries(Map<String, PickledTensor> tensors, Map<String, Object> va
       } else if (object instanceof Global global) {
         if (TorchDTypes.ofGlobal(global.name()) == null) {
           throw new UnpicklingException(
-              "it has the object %s, which is not supported"
+              "it has the object %s, which is not supported; save model.state_dict()"
                   .formatted(Quotes.shortened(global.name())));
         }
         requireNew(name, entries.values.put(name, global.name()) == null);
       } else if (isValue(object)) {
         requireNew(name, entries.values.put(name, object) == null);
       } else if (object != Unpickler.NONE) {
-        throw new UnpicklingException("the pickle has a storage without a tensor");
+        throw new UnpicklingException("the pickle has a storage without a tensor; save the tensor");
       }
     }
 

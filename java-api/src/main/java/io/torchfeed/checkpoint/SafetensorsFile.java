@@ -238,12 +238,12 @@ public final class SafetensorsFile implements AutoCloseable {
    * @param prefix the beginning of the names of the module's tensors, for example {@code model.};
    *     empty if its tensors are the file
    * @param module borrowed; on any device
-   * @throws IllegalArgumentException if a tensor is missing, has another shape or dtype, or the
-   *     module has none of its name; then nothing is copied
+   * @throws IllegalArgumentException if no name begins with the prefix, a tensor is missing, has
+   *     another shape or dtype, or the module has none of its name; then nothing is copied
    * @throws CheckpointException as in {@link #read}; then nothing is copied
    */
   public void copyTo(String prefix, Module module) {
-    ModuleCopy.of(names(), this::read, prefix).strictTo(module);
+    ModuleCopy.of(path, names(), this::read, prefix, module).strict();
   }
 
   /**
@@ -253,11 +253,12 @@ public final class SafetensorsFile implements AutoCloseable {
    * @param prefix as in {@link #copyTo}
    * @param module borrowed; on any device
    * @return the names of the tensors that are missing here or in the module
-   * @throws IllegalArgumentException if a tensor has another shape or dtype; then nothing is copied
+   * @throws IllegalArgumentException if no name begins with the prefix, or a tensor has another
+   *     shape or dtype; then nothing is copied
    * @throws CheckpointException as in {@link #read}; then nothing is copied
    */
   public IncompatibleKeys copyMatchingTo(String prefix, Module module) {
-    return ModuleCopy.of(names(), this::read, prefix).matchingTo(module);
+    return ModuleCopy.of(path, names(), this::read, prefix, module).matching();
   }
 
   /**

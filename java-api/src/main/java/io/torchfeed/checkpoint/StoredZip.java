@@ -50,6 +50,15 @@ final class StoredZip {
    */
   record Entry(String name, long header, long bytes, boolean isStored, long checksum) {}
 
+  /** The exception for bytes that are no archive, or the begin of one. */
+  static final class NoEndException extends ZipException {
+    private static final long serialVersionUID = 1L;
+
+    NoEndException() {
+      super("its end is missing");
+    }
+  }
+
   private final FileChannel channel;
   private final long start;
   private final long listStart;
@@ -73,7 +82,7 @@ final class StoredZip {
       end--;
     }
     if (end < 0) {
-      throw new ZipException("its end is missing");
+      throw new NoEndException();
     }
     long listBytes = Integer.toUnsignedLong(tail.getInt(end + 12));
     long from = Integer.toUnsignedLong(tail.getInt(end + 16));
@@ -216,7 +225,9 @@ final class StoredZip {
 
   static void requireStored(Entry entry) throws ZipException {
     if (!entry.isStored) {
-      throw new ZipException("entry %s is compressed".formatted(Quotes.shortened(entry.name)));
+      throw new ZipException(
+          "entry %s is compressed; load the file in Python and save it by torch.save"
+              .formatted(Quotes.shortened(entry.name)));
     }
   }
 

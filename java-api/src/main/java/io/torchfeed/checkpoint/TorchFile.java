@@ -12,7 +12,9 @@ import io.torchfeed.storage.ByteSource;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -55,6 +57,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TorchFile implements AutoCloseable {
   private static final int MIN_LIMIT = 1 << 16;
+  private static final int QUOTED_BYTES = 8;
 
   private final Path path;
   private final TorchStorages storages;
@@ -137,7 +140,12 @@ public final class TorchFile implements AutoCloseable {
   /** Returns the same exception, or one with the name of the other format of the file. */
   private static ZipException named(byte[] begin, ZipException e) {
     String content = FileContent.of(begin);
-    if (content == null || content.startsWith("a zip")) {
+    if (content == null && e.getCause() instanceof StoredZip.NoEndException) {
+      byte[] first = Arrays.copyOf(begin, Math.min(QUOTED_BYTES, begin.length));
+      content =
+          "begins with %s, unlike a zip file; write or download it again"
+              .formatted(HexFormat.ofDelimiter(" ").formatHex(first));
+    } else if (content == null || content.startsWith("a zip")) {
       return e;
     }
     if (content.startsWith("a tar")) {
@@ -219,12 +227,12 @@ public final class TorchFile implements AutoCloseable {
    * @param prefix the beginning of the names of the module's tensors, for example {@code model/};
    *     empty if the file is its {@code state_dict}
    * @param module borrowed; on any device
-   * @throws IllegalArgumentException if a tensor is missing, has another shape or dtype, or the
-   *     module has none of its name; then nothing is copied
+   * @throws IllegalArgumentException if no name begins with the prefix, a tensor is missing, has
+   *     another shape or dtype, or the module has none of its name; then nothing is copied
    * @throws CheckpointException as in {@link #read}; then nothing is copied
    */
   public void copyTo(String prefix, Module module) {
-    ModuleCopy.of(names(), this::read, prefix).strictTo(module);
+    ModuleCopy.of(path, names(), this::read, prefix, module).strict();
   }
 
   /**
@@ -234,11 +242,12 @@ public final class TorchFile implements AutoCloseable {
    * @param prefix as in {@link #copyTo}
    * @param module borrowed; on any device
    * @return the names of the tensors that are missing here or in the module
-   * @throws IllegalArgumentException if a tensor has another shape or dtype; then nothing is copied
+   * @throws IllegalArgumentException if no name begins with the prefix, or a tensor has another
+   *     shape or dtype; then nothing is copied
    * @throws CheckpointException as in {@link #read}; then nothing is copied
    */
   public IncompatibleKeys copyMatchingTo(String prefix, Module module) {
-    return ModuleCopy.of(names(), this::read, prefix).matchingTo(module);
+    return ModuleCopy.of(path, names(), this::read, prefix, module).matching();
   }
 
   /**

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.PickledObjects.UnpicklingException;
 import io.torchfeed.checkpoint.StoredZip.Entry;
+import io.torchfeed.checkpoint.StoredZip.NoEndException;
 import io.torchfeed.internal.Quotes;
 import java.io.EOFException;
 import java.io.IOException;
@@ -15,6 +16,7 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.zip.CRC32;
 import java.util.zip.ZipException;
 import org.jspecify.annotations.Nullable;
@@ -93,7 +95,10 @@ final class ZippedTorch implements TorchStorages {
     } catch (ZipException e) {
       ZipException malformed =
           new ZipException(
-              "it is no whole zip file (%s), as torch.save writes".formatted(e.getMessage()));
+              "it is no whole zip file (%s), as torch.save writes%s"
+                  .formatted(
+                      e.getMessage(),
+                      e instanceof NoEndException ? "; write or download it again" : ""));
       malformed.initCause(e);
       throw malformed;
     }
@@ -106,7 +111,7 @@ final class ZippedTorch implements TorchStorages {
         zip.entries().stream()
             .filter(entry -> entry.name().endsWith(PICKLE))
             .findFirst()
-            .orElseThrow(() -> new ZipException("it is a zip archive without an entry data.pkl"));
+            .orElseThrow(() -> otherArchive(zip));
     String folder = pickle.name().substring(0, pickle.name().length() - PICKLE.length());
     if (zip.find(folder + "/constants.pkl") != null) {
       throw new CheckpointException(
@@ -118,9 +123,24 @@ final class ZippedTorch implements TorchStorages {
     if (order != null
         && !new String(bytes(zip, order, MAX_SMALL), StandardCharsets.UTF_8).equals("little")) {
       throw new CheckpointException(
-          path, Problem.MISMATCH, "it was saved on a machine with another order of bytes");
+          path,
+          Problem.MISMATCH,
+          "it was saved on a machine with another order of bytes; load it in Python and save it"
+              + " again");
     }
     return new ZippedTorch(channel, zip, folder, bytes(zip, pickle, MAX_PICKLE_BYTES));
+  }
+
+  private static ZipException otherArchive(StoredZip zip) {
+    List<String> names = zip.entries().stream().map(Entry::name).toList();
+    boolean isOfNumpy = names.stream().anyMatch(name -> name.endsWith(".npy"));
+    return new ZipException(
+        "it is a zip archive without an entry data.pkl, but %s%s"
+            .formatted(
+                names.isEmpty() ? "an empty one" : "with " + Quotes.listed(", ", names),
+                isOfNumpy
+                    ? ", as numpy.savez writes: open it by NumpyFile"
+                    : "; save model.state_dict() by torch.save"));
   }
 
   private static byte[] bytes(StoredZip zip, Entry entry, int max) throws IOException {

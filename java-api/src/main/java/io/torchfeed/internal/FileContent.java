@@ -14,6 +14,10 @@ public final class FileContent {
 
   private static final int USTAR_AT = 257;
   private static final int LENGTH_BYTES = 8;
+  private static final String NO_TENSORS = "\2\0\0\0\0\0\0\0{}";
+  private static final int QUOTED = 60;
+  private static final int DELETE = 0x7f;
+  private static final char NO_LETTER = '\ufffd';
 
   /** The first bytes of a format, in ISO 8859-1, with its name and the cure. */
   private static final Map<String, String> MAGICS = new LinkedHashMap<>();
@@ -22,6 +26,10 @@ public final class FileContent {
     MAGICS.put(
         "version https://git-lfs.github.com/",
         "a Git LFS pointer in the place of the file; get the file by git lfs pull");
+    MAGICS.put(
+        "# xet version",
+        "a Git-Xet pointer in the place of the file; get the file by git xet checkout, or download"
+            + " it");
     MAGICS.put(
         "PK\3\4",
         "a zip archive, as torch.save (open it by TorchFile) and numpy.savez (by FileColumn.npz or"
@@ -33,6 +41,12 @@ public final class FileContent {
     MAGICS.put("(\u00b5/\u00fd", "a zstd file; unpack it first");
     MAGICS.put("7z\u00bc\u00af'\u001c", "a 7z archive; unpack it first");
     MAGICS.put("\u0089HDF\r\n\u001a\n", "an HDF5 file, as Keras writes; convert it in Python");
+    MAGICS.put("\u0004\"M\u0018", "an lz4 file; unpack it first");
+    MAGICS.put("\u00ff\u00d8\u00ff", "a JPEG image");
+    MAGICS.put("\u0089PNG\r\n", "a PNG image");
+    MAGICS.put("%PDF", "a PDF document");
+    MAGICS.put("PAR1", "a Parquet file; torchfeed-parquet reads it");
+    MAGICS.put("MATLAB 5.0", "a MATLAB file; convert it in Python, by scipy.io.loadmat");
     MAGICS.put("GGUF", "a GGUF file, as llama.cpp reads; take the safetensors file of the model");
   }
 
@@ -60,15 +74,19 @@ public final class FileContent {
     if (text.startsWith("ustar", USTAR_AT)) {
       return "a tar archive; unpack it first";
     }
-    if (text.startsWith("{\"", LENGTH_BYTES)) {
+    if (text.startsWith("{\"", LENGTH_BYTES) || text.startsWith(NO_TENSORS)) {
       return "a safetensors file; open it by SafetensorsFile";
     }
-    return ofText(text);
+    return ofText(text.replaceFirst("^\u00ef\u00bb\u00bf", "").strip(), begin);
   }
 
-  private static @Nullable String ofText(String text) {
-    String start = text.replaceFirst("^\u00ef\u00bb\u00bf", "").stripLeading();
-    start = start.toLowerCase(Locale.ROOT);
+  /** Returns whether a result of {@link #of} names a text of no known format. */
+  public static boolean isText(String content) {
+    return content.startsWith("a text");
+  }
+
+  private static @Nullable String ofText(String text, byte[] begin) {
+    String start = text.toLowerCase(Locale.ROOT);
     if (start.startsWith("<!doctype html") || start.startsWith("<html")) {
       return "a web page in the place of the file, for example of a login or an error; download"
           + " the file itself";
@@ -77,10 +95,23 @@ public final class FileContent {
       return "an XML document in the place of the file, for example a store's error; download the"
           + " file itself";
     }
-    if (start.startsWith("{\"")) {
+    if (start.matches("(?s)\\{\\s*\".*")) {
       return "a JSON text, for example a server's error or the index of several files; open an"
           + " index by IndexedTensors";
     }
-    return null;
+    String decoded = new String(begin, StandardCharsets.UTF_8).replaceFirst("^\ufeff", "");
+    int wrong = decoded.indexOf(NO_LETTER);
+    boolean isUtf8 = wrong < 0 || wrong == decoded.length() - 1; // a letter that is cut
+    if (start.isEmpty() || !isUtf8 || !text.chars().allMatch(FileContent::isOfText)) {
+      return null;
+    }
+    String line = decoded.strip().lines().findFirst().orElse("");
+    return "a text that begins with \"%s\", for example a server's answer; download the file itself"
+        .formatted(Quotes.printable(Quotes.shortened(line, QUOTED)));
+  }
+
+  /** Returns whether a byte is in texts: printable, a blank, or a part of a letter in UTF-8. */
+  private static boolean isOfText(int letter) {
+    return letter >= ' ' ? letter != DELETE : letter == '\t' || letter == '\n' || letter == '\r';
   }
 }

@@ -186,7 +186,15 @@ class MalformedTorchFileTest {
         "a Git LFS pointer in the place of the file; get the file by git lfs pull");
     assertDamaged(file("\n <!DOCTYPE html><p>Sign in"), "a web page in the place of the file");
     assertDamaged(file("\u001f\u008b\10\0\0\0\0\0"), "a gzip file; unpack it first");
-    assertDamaged(file("\2\0\0\0\0\0\0\0{}\"{\"a"), "no whole zip file");
+    assertDamaged(
+        file("\3\0\0\0\0\0\0\0{}\"{\"a"),
+        "it is no file of torch.save, but begins with 03 00 00 00 00 00 00 00, unlike a zip file");
+    assertDamaged(file("\2\0\0\0\0\0\0\0{}"), "open it by SafetensorsFile");
+    assertDamaged(file("# xet version 0\nfilesize = 9\n"), "a Git-Xet pointer in the place of");
+    assertDamaged(
+        file("Repository not found\n"),
+        "it is no file of torch.save, but a text that begins with \"Repository not found\", for");
+    assertDamaged(file("PK\3\4\24\0\0\10"), "(its end is missing), as torch.save writes; write or");
     assertDamaged(file("\2\0\0\0\0\0\0\0{\"a\":1}"), "open it by SafetensorsFile");
     assertDamaged(file(""), "an empty file");
     assertProblem(file("\u0080\4K\1."), Problem.MISMATCH, "a pickle, but none of torch.save");
@@ -197,11 +205,26 @@ class MalformedTorchFileTest {
   @Test
   void otherArchivesAreNamed() throws IOException {
     assertProblem(archive("}.", "a/constants.pkl"), Problem.MISMATCH, "TorchScript");
-    assertProblem(archive("}.", "a/byteorder"), Problem.MISMATCH, "another order of bytes");
+    assertProblem(
+        archive("}.", "a/byteorder"),
+        Problem.MISMATCH,
+        "another order of bytes; load it in Python and save it again");
+    assertDamaged(zipOf("a.npy", "b.npy"), "but with a.npy, b.npy, as numpy.savez writes: open it");
+    assertDamaged(
+        zipOf("word/document.xml"), "but with word/document.xml; save model.state_dict()");
     Files.write(path, new byte[100]);
-    assertDamaged(path, "no whole zip file");
+    assertDamaged(path, "begins with 00 00 00 00 00 00 00 00, unlike a zip file");
     assertProblem(folder.resolve("none.pt"), Problem.MISSING, "no such file");
     assertProblem(folder, Problem.UNREADABLE, "must be a regular file, got a directory");
+  }
+
+  private Path zipOf(String... names) throws IOException {
+    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(path))) {
+      for (String name : names) {
+        zip.putNextEntry(new ZipEntry(name));
+      }
+    }
+    return path;
   }
 
   private static void assertDamaged(Path path, String message) {

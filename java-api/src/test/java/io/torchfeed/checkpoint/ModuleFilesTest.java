@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
@@ -68,10 +69,43 @@ class ModuleFilesTest {
       IncompatibleKeys keys = saved.copyMatchingTo("", other);
       assertThat(keys.missingKeys()).containsExactly("seen");
       assertThat(keys.unexpectedKeys()).containsExactly("last.weight", "last.bias");
-      assertThat(saved.copyMatchingTo("model/", other).missingKeys()).hasSize(8);
     }
     assertThat(other.values().replaceAll("(?m)^seen.*\n", ""))
         .isEqualTo(net.values().replaceAll("(?m)^last.*\n", ""));
+  }
+
+  @Test
+  void aPrefixThatFitsNoNameIsRefusedWithTheNamesOfTheFile() throws IOException {
+    SmallNet net = trained();
+    SmallNet loaded = new SmallNet();
+    String before = loaded.values();
+    Path torch = folder.resolve("net.pt");
+    TorchFile.write(torch, net);
+    Path safetensors = folder.resolve("net.safetensors");
+    SafetensorsFile.write(safetensors, net);
+    Path index = indexed(net);
+    try (TorchFile first = TorchFile.open(torch);
+        SafetensorsFile second = SafetensorsFile.open(safetensors);
+        IndexedTensors third = IndexedTensors.open(index)) {
+      assertNamesGiven(torch, () -> first.copyTo("model/", loaded));
+      assertNamesGiven(torch, () -> first.copyMatchingTo("model/", loaded));
+      assertNamesGiven(safetensors, () -> second.copyTo("model/", loaded));
+      assertNamesGiven(safetensors, () -> second.copyMatchingTo("model/", loaded));
+      assertNamesGiven(index, () -> third.copyTo("model/", loaded));
+      assertNamesGiven(index, () -> third.copyMatchingTo("model/", loaded));
+    }
+    assertThat(loaded.values()).isEqualTo(before);
+    SafetensorsFile.write(path, Map.of(), Map.of());
+    try (SafetensorsFile empty = SafetensorsFile.open(path)) {
+      assertThat(empty.copyMatchingTo("model/", loaded).missingKeys()).isNotEmpty();
+    }
+  }
+
+  private static void assertNamesGiven(Path file, ThrowingCallable call) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(call)
+        .withMessageStartingWith("no name in " + file + " begins with the prefix \"model/\"; the ")
+        .withMessageContaining("first.weight");
   }
 
   @Test

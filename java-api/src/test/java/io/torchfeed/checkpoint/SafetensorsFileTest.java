@@ -236,6 +236,10 @@ class SafetensorsFileTest {
         "\u0093NUMPY\1\0|an npy file of numpy.save",
         "\u001f\u008b\10\0\0\0\0\0|a gzip file; unpack it first",
         "GGUF\3\0\0\0|a GGUF file",
+        "# xet version 0|a Git-Xet pointer in the place of the file",
+        "Entry not found|a text that begins with \"Entry not found\", for example",
+        "\u00ff\u00d8\u00ff\u00e0|a JPEG image",
+        "%PDF-1.7|a PDF document",
       })
   void otherContentIsNamedWithTheCure(String begin, String message) throws IOException {
     byte[] bytes = (begin + " ".repeat(8)).getBytes(StandardCharsets.ISO_8859_1);

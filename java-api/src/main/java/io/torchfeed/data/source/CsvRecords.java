@@ -6,6 +6,7 @@ import de.siegmar.fastcsv.reader.CsvReader;
 import de.siegmar.fastcsv.reader.CsvReader.CsvReaderBuilder;
 import de.siegmar.fastcsv.reader.CsvRecord;
 import de.siegmar.fastcsv.reader.FieldMismatchStrategy;
+import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.RegularFile;
 import io.torchfeed.internal.gzip.GzipText;
 import io.torchfeed.storage.ByteSource;
@@ -27,13 +28,16 @@ final class CsvRecords implements AutoCloseable {
   private static final int[] GZIP = {0x1f, 0x8b};
 
   private final Path path;
+  private final @Nullable ByteSource source;
   private final char separator;
   private final CsvReader<CsvRecord> reader;
   private final Iterator<CsvRecord> records;
   private final List<String> header = new ArrayList<>();
 
-  private CsvRecords(Path path, char separator, CsvReader<CsvRecord> reader) {
+  private CsvRecords(
+      Path path, @Nullable ByteSource source, char separator, CsvReader<CsvRecord> reader) {
     this.path = path;
+    this.source = source;
     this.separator = separator;
     this.reader = reader;
     records = reader.iterator();
@@ -70,10 +74,21 @@ final class CsvRecords implements AutoCloseable {
             ? builder.ofCsvRecord(uncompressed(path, source))
             : source == null ? builder.ofCsvRecord(path) : builder.ofCsvRecord(source.stream());
     try {
-      return new CsvRecords(path, options.separator(), reader);
+      return new CsvRecords(path, source, options.separator(), reader);
     } catch (RuntimeException e) {
       reader.close();
       throw e;
+    }
+  }
+
+  /** Returns the name of another format of the file, for a message; nothing if it is unknown. */
+  private String otherFormat() {
+    try (InputStream in =
+        isCompressed(path, source) ? uncompressed(path, source) : stream(path, source)) {
+      String content = FileContent.of(in.readNBytes(FileContent.BEGIN_BYTES));
+      return content == null || FileContent.isText(content) ? "" : ": it is " + content;
+    } catch (IOException e) {
+      return ""; // the message quotes the names that were read
     }
   }
 
@@ -112,8 +127,8 @@ final class CsvRecords implements AutoCloseable {
   private int place(int place, String name) {
     if (place < 0) {
       throw new IllegalArgumentException(
-          "%s must have exactly one column \"%s\", got %s"
-              .formatted(path, name, FieldFormat.quote(header.toString())));
+          "%s must have exactly one column \"%s\", got %s%s"
+              .formatted(path, name, FieldFormat.quote(header.toString()), otherFormat()));
     }
     return place;
   }

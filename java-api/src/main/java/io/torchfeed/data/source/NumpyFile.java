@@ -52,6 +52,8 @@ import org.bytedeco.pytorch.global.torch;
  */
 public final class NumpyFile {
   private static final String EXTENSION = ".npy";
+  private static final String RULE =
+      "must be a file of numpy.save or a whole zip archive, as numpy.savez writes";
   private static final int PIECE = 1 << 16;
   private static final long MAX_RATIO = 1100; // deflate has at most 1032
 
@@ -82,11 +84,18 @@ public final class NumpyFile {
       members.put("", whole);
       return members;
     }
-    for (ZipMember member : ZipMember.all(file).values()) {
+    Map<String, ZipMember> all = ZipMember.all(file, RULE);
+    for (ZipMember member : all.values()) {
       String name = member.name();
       if (name.endsWith(EXTENSION)) {
         members.put(name.substring(0, name.length() - EXTENSION.length()), member);
       }
+    }
+    if (members.isEmpty() && !all.isEmpty()) {
+      throw file.refused(
+          "must have members *.npy, as numpy.savez writes",
+          "a zip archive of %s; a file of torch.save is opened by TorchFile"
+              .formatted(ZipMember.described(all.keySet())));
     }
     return members;
   }
@@ -175,6 +184,7 @@ public final class NumpyFile {
     NpyFormat.Array array = NpyFormat.array(head);
     long[] shape = array.shape();
     RowFile.requireSize(head, array.dtype(), array.offsetBytes(), shape);
+    requireStrides(head, shape);
     long[] inMemory = array.fortranOrder() ? reversed(shape) : shape;
     Tensor elements = empty(array.dtype(), inMemory);
     try (PointerScope scope = new PointerScope()) {
@@ -193,6 +203,18 @@ public final class NumpyFile {
     try (elements) {
       long[] axes = reversed(LongStream.range(0, shape.length).toArray());
       return NativeHandle.outsideOfScopes(() -> elements.permute(axes));
+    }
+  }
+
+  /** Requires that sizes of an empty array have strides, too. */
+  private static void requireStrides(FileHead head, long... shape) {
+    long elements = 1;
+    for (long size : shape) {
+      if (elements > Long.MAX_VALUE / Math.max(size, 1)) {
+        throw head.refused(
+            "must be of a shape with strides below 2^63", "the shape " + Arrays.toString(shape));
+      }
+      elements *= Math.max(size, 1);
     }
   }
 

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A member of a zip archive, by its central directory: unlike {@code java.util.zip}, it tells where
@@ -47,10 +48,14 @@ record ZipMember(
     ZipMember member = all.get(name);
     if (member == null) {
       throw file.refused(
-          "must have the member " + FieldFormat.quote(name),
-          FieldFormat.quote(String.join(", ", all.keySet())));
+          "must have the member " + FieldFormat.quote(name), described(all.keySet()));
     }
     return member;
+  }
+
+  /** Returns the names of members for a message. */
+  static String described(Set<String> names) {
+    return names.isEmpty() ? "an empty archive" : FieldFormat.quote(String.join(", ", names));
   }
 
   /**
@@ -63,7 +68,16 @@ record ZipMember(
 
   /** Returns the members by name, in the order of the archive. */
   static Map<String, ZipMember> all(FileHead file) {
-    Directory directory = directory(file);
+    return all(file, RULE);
+  }
+
+  /**
+   * Returns the members by name, in the order of the archive.
+   *
+   * @param rule for the message, if the file is no archive
+   */
+  static Map<String, ZipMember> all(FileHead file, String rule) {
+    Directory directory = directory(file, rule);
     Map<String, ZipMember> members = new LinkedHashMap<>();
     long count = 0;
     while (directory.bytes.hasRemaining()) {
@@ -78,7 +92,12 @@ record ZipMember(
     return members;
   }
 
-  private static Directory directory(FileHead file) {
+  private static boolean isBegun(FileHead file) {
+    return file.size() >= Integer.BYTES
+        && littleEndian(file, 0, Integer.BYTES, "an archive").getInt() == LOCAL;
+  }
+
+  private static Directory directory(FileHead file, String rule) {
     int tailBytes = (int) Math.min(file.size(), END_BYTES + MAX_COMMENT);
     long tailAt = file.size() - tailBytes;
     ByteBuffer tail = littleEndian(file, tailAt, tailBytes, "an archive");
@@ -86,8 +105,11 @@ record ZipMember(
     while (at >= 0 && tail.getInt(at) != END) {
       at--;
     }
+    if (at < 0 && isBegun(file)) {
+      throw file.refused(RULE, "the begin of one without its end; write or download it again");
+    }
     if (at < 0) {
-      throw file.notThisFormat(RULE);
+      throw file.notThisFormat(rule);
     }
     long members = Short.toUnsignedInt(tail.getShort(at + 10));
     long bytes = Integer.toUnsignedLong(tail.getInt(at + 12));

@@ -174,6 +174,12 @@ class CsvFileTest {
           .withMessage(file + " must have exactly one column \"" + name + "\", got [a, b, b]");
     }
     assertThatIllegalArgumentException().isThrownBy(() -> CsvFile.CsvColumn.of(DType.INT64));
+    Path pointer = write("version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> CsvFile.of(pointer).load(CsvFile.CsvColumn.of(DType.INT64, "a")))
+        .withMessageEndingWith(
+            "/v1]: it is a Git LFS pointer in the place of the file; get the file"
+                + " by git lfs pull");
     Path wide = write("name,".repeat(10_000) + "last\n");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> CsvFile.of(wide).load(CsvFile.CsvColumn.of(DType.INT64, "name")))

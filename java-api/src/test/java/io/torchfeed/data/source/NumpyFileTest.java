@@ -14,10 +14,12 @@ import io.torchfeed.testing.GoldenLine;
 import io.torchfeed.testing.LeakCheck;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -195,6 +197,54 @@ class NumpyFileTest {
         .withMessageContaining("a web page in the place of the file");
     assertThatExceptionOfType(UncheckedIOException.class)
         .isThrownBy(() -> NumpyFile.open(folder.resolve("none")));
+  }
+
+  private static void assertRefused(Path path, String message) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> NumpyFile.open(path).read(""))
+        .withMessageStartingWith(path.toString())
+        .withMessageContaining(message);
+  }
+
+  @Test
+  void otherContentIsNamedWithTheCure() throws Exception {
+    Path path = folder.resolve("other.npz");
+    Files.writeString(path, "# xet version 0\nfilesize = 9\n");
+    assertRefused(path, "a Git-Xet pointer in the place of the file");
+    Files.writeString(path, "Not Found");
+    assertRefused(
+        path,
+        "must be a file of numpy.save or a whole zip archive, as numpy.savez writes, got 4e 6f 74"
+            + " 20 46 6f 75 6e, a text that begins with \"Not Found\"");
+    byte[] whole = Files.readAllBytes(golden("arrays.npz"));
+    Files.write(path, Arrays.copyOf(whole, whole.length / 2));
+    assertRefused(path, "got the begin of one without its end; write or download it again");
+  }
+
+  @Test
+  void otherArchivesAreNamed() throws Exception {
+    Path path = folder.resolve("other.npz");
+    try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(path))) {
+      zip.putNextEntry(new ZipEntry("model/data.pkl"));
+    }
+    assertRefused(path, "a zip archive of model/data.pkl; a file of torch.save is opened by");
+    new ZipOutputStream(Files.newOutputStream(path)).close();
+    assertThat(NumpyFile.open(path).names()).isEmpty(); // as numpy.savez of nothing
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> FileColumn.npz("a", path))
+        .withMessageEndingWith("must have the member a.npy, got an empty archive");
+  }
+
+  @Test
+  void anEmptyArrayWhoseStridesOverflowIsRefused() throws Exception {
+    String header = "{'descr': '<f4', 'fortran_order': False, 'shape': (0, %d, 4), }\n";
+    byte[] text = header.formatted(1L << 62).getBytes(StandardCharsets.US_ASCII);
+    Path path = folder.resolve("empty.npy");
+    try (OutputStream out = Files.newOutputStream(path)) {
+      out.write(new byte[] {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (byte) text.length, 0});
+      out.write(text);
+    }
+    assertRefused(path, "a shape with strides below 2^63, got the shape [0, 4611686018427387904");
   }
 
   /** Changed bytes give the arrays or an exception of the two kinds, and no other. */
