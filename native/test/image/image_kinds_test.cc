@@ -40,7 +40,9 @@ std::vector<KindCase> kind_cases(const std::string& kind) {
   return cases;
 }
 
-uint32_t checksum_of(const Bytes& pixels) { return testing::crc32(pixels.data(), pixels.size()); }
+uint32_t pixels_checksum(const Bytes& pixels) {
+  return testing::crc32(pixels.data(), pixels.size());
+}
 
 Bytes part_of(const Bytes& whole, int64_t width, const Region& region) {
   Bytes part;
@@ -59,7 +61,7 @@ TEST(ImageKinds, PixelsEqualPillows) {
     const Bytes encoded = golden_image(file);
     Bytes whole;
     ASSERT_EQ("", testing::problem([&] { whole = testing::decoded(encoded); }));
-    EXPECT_EQ(checksum, checksum_of(whole));
+    EXPECT_EQ(checksum, pixels_checksum(whole));
     const auto source = open_image(encoded);
     ASSERT_EQ(width, source->width());
     ASSERT_EQ(height, source->height());
@@ -77,7 +79,8 @@ TEST(ImageKinds, GrayOf16BitsIsClippedAsInPillowIfThePlanWantsIt) {
     const Region whole{0, 0, width, height};
     const Bytes encoded = golden_image(file);
     const auto source = open_image(encoded, {.clips_gray16 = true});
-    EXPECT_EQ(checksum, checksum_of(testing::passed(*source, testing::unscaled(whole)))) << file;
+    EXPECT_EQ(checksum, pixels_checksum(testing::passed(*source, testing::unscaled(whole))))
+        << file;
   }
 }
 
@@ -108,7 +111,8 @@ TEST(ImageKinds, OrientationsOfImageMagicksProfilesAreFollowed) {
     ASSERT_EQ(6, exif_orientation(encoded)) << file;
     const auto source = oriented(open_image(encoded), exif_orientation(encoded));
     const Region whole{0, 0, width, height};
-    EXPECT_EQ(checksum, checksum_of(testing::passed(*source, testing::unscaled(whole)))) << file;
+    EXPECT_EQ(checksum, pixels_checksum(testing::passed(*source, testing::unscaled(whole))))
+        << file;
   }
 }
 
@@ -116,7 +120,7 @@ TEST(ImageKinds, ScansWithOtherRangesAreDecodedFastAndStoredInTiles) {
   for (const auto& [file, width, height, checksum] : kind_cases("whole")) {
     if (file.starts_with("kinds/scan_")) {
       allow_fast_huffman(false);
-      EXPECT_EQ(checksum, checksum_of(testing::decoded(golden_image(file)))) << file;
+      EXPECT_EQ(checksum, pixels_checksum(testing::decoded(golden_image(file)))) << file;
       allow_fast_huffman(true);
       EXPECT_GT(record_image(golden_image(file)).tiles.table_bytes, 0) << file;
     }

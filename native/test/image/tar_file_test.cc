@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -23,31 +22,23 @@
 #include "golden_folder.h"
 #include "image/golden_lines.h"
 #include "image/image_files.h"
+#include "image/tar_bytes.h"
 #include "torchfeed/error.h"
 
 namespace torchfeed {
 namespace {
 
+using testing::append_header;
 using testing::Bytes;
 using testing::golden_image;
+using testing::members_of;
+using testing::problem_of;
+using testing::set_checksum;
+using testing::tar_of;
 
 constexpr RandomKey kKey = {7, 3};
 constexpr int64_t kRowBytes = 360;
 const std::vector<double> kSteps = {0, 0, 1, 5, 10, 12, 0.08, 1, 0.75, 1.25, 6, 0.5};
-
-/// The message of the typed error of a file that cannot be opened, without its path.
-std::string problem_of(const std::string& path) {
-  try {
-    TarFile file(path);
-  } catch (const Error& error) {
-    EXPECT_EQ(ErrorCode::kUnreadable, error.code()) << error.what();
-    const std::string message = error.message();
-    const std::string start = path + " cannot be opened: ";
-    EXPECT_TRUE(message.starts_with(start)) << message;
-    return message.substr(std::min(start.size(), message.size()));
-  }
-  return "";
-}
 
 /// A sample of a golden file.
 struct Sample {
@@ -113,46 +104,11 @@ TEST(TarFile, RowsEqualThoseOfFiles) {
   }
 }
 
-/// Writes the checksum of a header, so that its other fields are looked at.
-void set_checksum(uint8_t* header) {
-  std::fill_n(header + 148, 8, uint8_t{' '});
-  const auto sum = std::accumulate(header, header + 512, 0U);
-  std::snprintf(reinterpret_cast<char*>(header + 148), 8, "%06o", sum);
-}
-
-void append_header(Bytes& tar, const std::string& name, std::size_t bytes, char type) {
-  Bytes header(512);
-  std::copy(name.begin(), name.end(), header.begin());
-  std::snprintf(reinterpret_cast<char*>(header.data() + 124), 12, "%011zo", bytes);
-  header[156] = static_cast<uint8_t>(type);
-  set_checksum(header.data());
-  tar.insert(tar.end(), header.begin(), header.end());
-}
-
-/// Members of a tar file, which the zeros at the end may follow.
-Bytes members_of(const std::vector<std::pair<std::string, std::string>>& members) {
-  Bytes tar;
-  for (const auto& [name, content] : members) {
-    append_header(tar, name, content.size(), '0');
-    tar.insert(tar.end(), content.begin(), content.end());
-    tar.resize((tar.size() + 511) / 512 * 512);
-  }
-  return tar;
-}
-
-/// A tar file of small members.
-Bytes tar_of(const std::vector<std::pair<std::string, std::string>>& members) {
-  Bytes tar = members_of(members);
-  tar.resize(tar.size() + 1024);
-  return tar;
-}
-
 TEST(TarFile, ASampleHasOneImageAndOneLabel) {
   const RowFiles folder;
   const auto problem = [&](const std::vector<std::pair<std::string, std::string>>& members) {
     return problem_of(folder.write("a", tar_of(members)));
   };
-  EXPECT_EQ("", problem({}));
   EXPECT_EQ("", problem({{"x/1.jpg", "J"}, {"x/1.cls", " 3\r\n"}, {"2.cls", "4"}, {"2.png", ""}}));
   EXPECT_EQ("sample 1 must have one label (cls)", problem({{"1.jpg", ""}, {"2.cls", "1"}}));
   EXPECT_EQ("sample 2 must have one image (jpg, jpeg, png, webp)",
@@ -226,6 +182,8 @@ TEST(TarFile, PackedFilesAreNamedWithTheRemedy) {
                                         "7zXZ",
                                         bytes)
                                      .find("unxz"));
+    EXPECT_NE(std::string::npos, packed("\x04\x22\x4d\x18", bytes).find("unlz4"));
+    EXPECT_NE(std::string::npos, packed("\x1f\x9d", bytes).find("uncompress"));
   }
   EXPECT_EQ("", problem_of(folder.write("b", tar_of({{"BZh.cls", "1"}, {"BZh.jpg", ""}}))));
 }

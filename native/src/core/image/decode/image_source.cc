@@ -50,6 +50,11 @@ void refuse_placeholder(std::span<const uint8_t> first_bytes) {
     throw_unreadable(
         "it is a Git LFS pointer in the place of the file; get the file by git lfs pull");
   }
+  if (begins_with(first_bytes, 0, "# xet version")) {
+    throw_unreadable(
+        "it is a Git-Xet pointer in the place of the file; get the file by git xet checkout, or "
+        "download it");
+  }
   std::string start(first_bytes.begin(),
                     first_bytes.begin() +
                         static_cast<std::ptrdiff_t>(std::min<std::size_t>(first_bytes.size(), 9)));

@@ -2,149 +2,32 @@
 #include "core/image/store/tar_file.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <optional>
-#include <string_view>
+#include <span>
 #include <utility>
 
 #include "core/image/decode/image_source.h"
+#include "core/image/store/tar_header.h"
 
 namespace torchfeed {
 namespace {
 
-constexpr int64_t kBlock = 512;
 constexpr int64_t kMostNameBytes = 1 << 16;
 constexpr int64_t kMostLabelBytes = 16;
+constexpr int64_t kZerosAtOnce = 1 << 16;
 
-using Block = std::array<uint8_t, kBlock>;
+bool is_zero(uint8_t byte) { return byte == 0; }
 
-/// The fields of a header (POSIX.1-1988, ustar).
-constexpr std::size_t kNameBytes = 100;
-constexpr std::size_t kSizeAt = 124;
-constexpr std::size_t kSizeBytes = 12;
-constexpr std::size_t kTarChecksumAt = 148;
-constexpr std::size_t kChecksumBytes = 8;
-constexpr std::size_t kTypeAt = 156;
-constexpr std::size_t kMagicAt = 257;
-constexpr std::size_t kPrefixAt = 345;
-constexpr std::size_t kPrefixBytes = 155;
-
-/// Types of members.
-constexpr char kHardLink = '1';
-constexpr char kSymbolicLink = '2';
-
-/// The flags of GNU's sparse members: whether a further block of their map follows a header, or
-/// such a block.
-constexpr std::size_t kMoreMapAt = 482;
-constexpr std::size_t kMoreMapOfMapAt = 504;
-
-/// Returns the text of a field, up to its first 0.
-std::string_view text(const Block& header, std::size_t at, std::size_t bytes) {
-  const auto* const begin = reinterpret_cast<const char*>(header.data() + at);
-  return {begin, ::strnlen(begin, bytes)};
-}
-
-/// Returns a number in octal digits between spaces, or, after a byte 0x80, in binary.
-std::optional<int64_t> number(const Block& header, std::size_t at, std::size_t bytes) {
-  if (header[at] == 0x80) {
-    int64_t value = 0;
-    for (std::size_t i = 1; i < bytes; ++i) {
-      if (value > std::numeric_limits<int64_t>::max() >> 8) {
-        return std::nullopt;
-      }
-      value = value << 8 | header[at + i];
-    }
-    return value;
+/// Returns a path for a message, which would end at a byte 0.
+std::string printable(const std::string& path) {
+  std::string text;
+  for (const char letter : path) {
+    text += letter == 0 ? std::string("\\u0000") : std::string(1, letter);
   }
-  std::string_view digits = text(header, at, bytes);
-  digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
-  digits = digits.substr(0, digits.find(' '));
-  int64_t value = 0;
-  const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value, 8);
-  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size() || value < 0) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-/// Returns whether the sum of the header's bytes, its own counted as spaces, is the stored one.
-bool is_intact(const Block& header) {
-  int64_t sum = std::accumulate(header.begin(), header.end(), int64_t{0});
-  for (std::size_t i = 0; i < kChecksumBytes; ++i) {
-    sum += ' ' - header[kTarChecksumAt + i];
-  }
-  return number(header, kTarChecksumAt, kChecksumBytes) == sum;
-}
-
-/// The statements of a pax header about the next member.
-struct PaxRecords {
-  std::optional<std::string> path;
-  std::optional<int64_t> size;
-  bool is_sparse = false;
-  std::optional<std::string> sparse_path;  // in place of one that GNU's tar makes up
-};
-
-/// Reads records of the form `LENGTH KEY=VALUE\n`, whose length counts all of it.
-PaxRecords pax_records(std::string_view text) {
-  PaxRecords records;
-  while (!text.empty()) {
-    std::size_t length = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), length);
-    const auto key = static_cast<std::size_t>(end.ptr - text.data()) + 1;
-    if (end.ec != std::errc() || length > text.size() || length <= key) {
-      throw_unreadable("an extended header of it is damaged");
-    }
-    const std::string_view record = text.substr(key, length - key - 1);
-    if (record.starts_with("path=")) {
-      records.path = record.substr(5);
-    } else if (record.starts_with("GNU.sparse.")) {
-      records.is_sparse = true;
-      constexpr std::string_view kName = "GNU.sparse.name=";
-      if (record.starts_with(kName)) {
-        records.sparse_path = record.substr(kName.size());
-      }
-    } else if (record.starts_with("size=")) {
-      int64_t size = 0;
-      std::from_chars(record.data() + 5, record.data() + record.size(), size);
-      records.size = size;
-    }
-    text.remove_prefix(length);
-  }
-  if (records.sparse_path) {
-    records.path = records.sparse_path;
-  }
-  return records;
-}
-
-/// The first bytes of a file that a program packed as a whole, and its names.
-struct Packing {
-  std::string_view magic;
-  std::string_view program;
-  std::string_view remedy;
-};
-
-constexpr std::array<Packing, 4> kPackings{{{"\x1f\x8b", "gzip", "gunzip"},
-                                            {"\x28\xb5\x2f\xfd", "zstd", "unzstd"},
-                                            {"BZh", "bzip2", "bunzip2"},
-                                            {"\xfd"
-                                             "7zXZ",
-                                             "xz", "unxz"}}};
-
-/// Refuses a block that is no header if it begins as a packed file, or one that stands in for it.
-void refuse_other(const Block& header) {
-  refuse_placeholder(header);
-  const std::string_view bytes(reinterpret_cast<const char*>(header.data()), header.size());
-  for (const Packing& packing : kPackings) {
-    if (bytes.starts_with(packing.magic)) {
-      throw_unreadable("it is compressed by " + std::string(packing.program) +
-                       ", but samples of a tar file are read in any order; unpack it with " +
-                       std::string(packing.remedy));
-    }
-  }
+  return text;
 }
 
 }  // namespace
@@ -158,42 +41,91 @@ class TarFile::Reader {
     if (file_.opened_bytes() == 0) {
       throw_unreadable("it is not a tar file, but empty");
     }
-    Block header{};
-    while (true) {
-      if (at_ >= file_.opened_bytes()) {
-        break;  // without the zeros at the end, as some programs write it
-      }
-      const int64_t left = file_.opened_bytes() - at_;
-      file_.read(at_, std::span(header).first(static_cast<std::size_t>(std::min(left, kBlock))));
-      if (left < kBlock) {
-        refuse_other(header);
-        throw_cut_off();
-      }
-      if (std::all_of(header.begin(), header.end(), [](uint8_t byte) { return byte == 0; })) {
-        break;  // the end
-      }
+    TarBlock header{};
+    while (read_header(header)) {
       take(header);
     }
+    end_archive();
+    if (file_.members_.empty() && file_.left_out_.empty()) {
+      report_no_sample();
+    }
+  }
+
+ private:
+  /// Reads the next header. Zeros end an archive, but not the file: there may be another archive
+  /// behind them, if several were joined by `cat`. They may be missing at the end of the file.
+  ///
+  /// @return false if there is no further one
+  bool read_header(TarBlock& header) {
+    bool has_ended = false;
+    while (at_ < file_.opened_bytes()) {
+      const int64_t bytes = std::min(file_.opened_bytes() - at_, kTarBlock);
+      header.fill(0);
+      file_.read(at_, std::span(header).first(static_cast<std::size_t>(bytes)));
+      if (std::all_of(header.begin(), header.end(), is_zero)) {
+        end_archive();
+        has_ended = true;
+        at_ = behind_zeros(at_);
+      } else if (has_ended && !is_tar_header(header)) {
+        return false;  // bytes that a program wrote after the end
+      } else if (bytes < kTarBlock) {
+        refuse_packed(header);
+        throw_cut_off();
+      } else {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Returns where the first block begins that is not zero.
+  [[nodiscard]] int64_t behind_zeros(int64_t from) const {
+    std::vector<uint8_t> piece(kZerosAtOnce);
+    while (from < file_.opened_bytes()) {
+      const int64_t bytes = std::min(file_.opened_bytes() - from, kZerosAtOnce);
+      piece.resize(static_cast<std::size_t>(bytes));
+      file_.read(from, piece);
+      const auto other = std::find_if_not(piece.begin(), piece.end(), is_zero);
+      if (other != piece.end()) {
+        return from + (other - piece.begin()) / kTarBlock * kTarBlock;
+      }
+      from += bytes;
+    }
+    return from;
+  }
+
+  void end_archive() {
     if (is_announced_) {
       throw_unreadable("it ends behind an extended header, whose member is missing");
     }
     end_sample();
   }
 
- private:
-  void take(const Block& header) {
-    const char type = static_cast<char>(header[kTypeAt]);
+  void report_no_sample() {
+    std::string found = "it has no members, but zeros alone; write or download it again";
+    if (seen_ > 0) {
+      found = "it has no image (jpg, jpeg, png, webp) with a label (cls); members: " +
+              std::to_string(seen_) + ", the first: " + printable(first_seen_);
+    }
+    if (!file_.skips_) {
+      throw_unreadable(found + "; or leave it out");
+    }
+    file_.left_out_.push_back(file_.path() + ": " + found);
+  }
+
+  void take(const TarBlock& header) {
+    const char type = tar_type(header);
     // GNU: the label of the volume; links, devices, folders and pipes
     const bool is_empty = type == 'V' || (type >= kHardLink && type <= '6');
-    const std::optional<int64_t> stored = is_empty ? 0 : number(header, kSizeAt, kSizeBytes);
+    const std::optional<int64_t> stored = is_empty ? 0 : tar_size(header);
     if (!is_intact(header) || !stored) {
-      refuse_other(header);
+      refuse_packed(header);
       throw_unreadable("it is not a tar file, or damaged at byte " + std::to_string(at_));
     }
     const bool is_gnu_sparse = type == 'S';
     const bool is_file = type == '0' || type == 0 || type == '7' || is_gnu_sparse;
     const int64_t size = is_file && next_.size ? *next_.size : *stored;
-    const int64_t begin = is_gnu_sparse ? behind_map(header) : at_ + kBlock;
+    const int64_t begin = is_gnu_sparse ? behind_map(header) : at_ + kTarBlock;
     if (size < 0 || size > file_.opened_bytes() - begin) {
       throw_cut_off();
     }
@@ -203,7 +135,10 @@ class TarFile::Reader {
     } else if (type == 'x') {
       next_ = pax_records(content(begin, size));
     } else {
-      const std::string path = next_.path ? *next_.path : name_of(header);
+      const std::string path = next_.path ? *next_.path : tar_path(header);
+      if (seen_++ == 0) {
+        first_seen_ = path;
+      }
       if (is_file) {
         next_.is_sparse |= is_gnu_sparse;
         add(path, begin, size);
@@ -213,33 +148,27 @@ class TarFile::Reader {
       next_ = {};
     }
     is_announced_ = type == 'L' || type == 'x';
-    at_ = begin + (size + kBlock - 1) / kBlock * kBlock;
+    at_ = begin + (size + kTarBlock - 1) / kTarBlock * kTarBlock;
   }
 
   /// Returns where the data of a sparse member begin, behind the blocks of its map.
-  [[nodiscard]] int64_t behind_map(const Block& header) const {
-    int64_t begin = at_ + kBlock;
-    bool has_more = header[kMoreMapAt] != 0;
+  [[nodiscard]] int64_t behind_map(const TarBlock& header) const {
+    int64_t begin = at_ + kTarBlock;
+    bool has_more = has_more_map(header);
     while (has_more) {
-      if (file_.opened_bytes() - begin < kBlock) {
+      if (file_.opened_bytes() - begin < kTarBlock) {
         throw_cut_off();
       }
-      Block map{};
+      TarBlock map{};
       file_.read(begin, map);
-      has_more = map[kMoreMapOfMapAt] != 0;
-      begin += kBlock;
+      has_more = map_has_more_map(map);
+      begin += kTarBlock;
     }
     return begin;
   }
 
   [[noreturn]] void throw_cut_off() const {
     throw_unreadable("it ends in the member at byte " + std::to_string(at_));
-  }
-
-  static std::string name_of(const Block& header) {
-    std::string name(text(header, 0, kNameBytes));
-    const bool has_prefix = text(header, kMagicAt, 6) == "ustar" && header[kPrefixAt] != 0;
-    return has_prefix ? std::string(text(header, kPrefixAt, kPrefixBytes)) + '/' + name : name;
   }
 
   std::string content(int64_t from, int64_t bytes) const {
@@ -277,7 +206,7 @@ class TarFile::Reader {
   }
 
   void enter(const std::string& key) {
-    if (key != key_) {
+    if (!has_members_ || key != key_) {
       end_sample();
       key_ = key;
     }
@@ -350,7 +279,7 @@ class TarFile::Reader {
   /// Leaves the sample out, or fails, if a condition does not hold; returns it.
   bool require(bool condition, const std::string& rule) {
     if (!condition && fault_.empty()) {
-      fault_ = "sample " + key_ + ' ' + rule;
+      fault_ = "sample " + printable(key_) + ' ' + rule;
       if (!file_.skips_) {
         throw_unreadable(fault_);
       }
@@ -363,6 +292,8 @@ class TarFile::Reader {
 
   TarFile& file_;
   int64_t at_ = 0;
+  int64_t seen_ = 0;  // members, with those that are left alone
+  std::string first_seen_;
   PaxRecords next_;            // about the next member
   bool is_announced_ = false;  // by the member before
   std::string key_;            // of the sample

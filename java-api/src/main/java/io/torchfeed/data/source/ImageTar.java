@@ -18,8 +18,10 @@ import java.util.List;
  * image, {@code .jpg}, {@code .jpeg}, {@code .png} or {@code .webp}, and its label in decimal
  * digits, {@code .cls}; members with other extensions are left alone. When a file is opened, its
  * headers and labels are read, so samples can be taken in any order. Compressed files are refused,
- * as are sparse members and samples with a link in place of the image or the label. The zeros at
- * the end of a file may be missing, so a file that was cut between two samples is read up to there.
+ * as are sparse members, samples with a link in place of the image or the label, and files without
+ * a sample. The zeros at the end of a file may be missing, so a file that was cut between two
+ * samples is read up to there. Files that were joined, as by {@code cat}, are read to the end of
+ * the last, as by {@code tar --ignore-zeros}; WebDataset reads the first.
  *
  * <p>Files stay open until this dataset and the loaders over it are closed. An image that can no
  * longer be read or decoded costs one batch, which throws a {@link
@@ -47,7 +49,8 @@ public final class ImageTar extends NativeDataset {
    * @throws IllegalArgumentException if there is no file, or a file is not in the default file
    *     system
    * @throws java.io.UncheckedIOException if a file cannot be opened, is compressed, not a tar file
-   *     or cut off, has a damaged header, or one of its samples lacks the image or the label
+   *     or cut off, has a damaged header or no sample, or one of its samples lacks the image or the
+   *     label
    * @throws IllegalStateException if the machine has too little memory
    */
   public static ImageTar open(List<Path> shards, ImagePlan plan) {
@@ -60,8 +63,9 @@ public final class ImageTar extends NativeDataset {
    * @param shards at least one uncompressed tar file
    * @param plan the size and form of the images
    * @param onFailure whether samples that lack the image or the label, have several, or another
-   *     label than a number in [0, 2^31 - 1], are left out: {@link #leftOut} lists them; retries
-   *     have no effect. An image that cannot be decoded is left out by the loader's policy
+   *     label than a number in [0, 2^31 - 1], and files without a sample, are left out: {@link
+   *     #leftOut} lists them; retries have no effect. An image that cannot be decoded is left out
+   *     by the loader's policy
    * @return the dataset; the caller closes it
    * @throws IllegalArgumentException as {@link #open(List, ImagePlan)}
    * @throws java.io.UncheckedIOException as {@link #open(List, ImagePlan)}, except for samples that
@@ -116,7 +120,7 @@ public final class ImageTar extends NativeDataset {
   }
 
   /**
-   * Returns the samples that were left out when the files were opened.
+   * Returns the samples, and the files without any, that were left out when the files were opened.
    *
    * @return the file, the key and the fault of each, a line each, in their order; empty without a
    *     policy that skips

@@ -19,6 +19,7 @@ import io.torchfeed.memory.RowSpec;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -152,6 +153,38 @@ class ImageTarTest {
     Path odd = Files.move(shard, root.resolve("odd\n\u001b.tar"));
     try (ImageTar tar = ImageTar.open(List.of(odd), plan, FailurePolicy.skipSample())) {
       assertThat(tar.leftOut().get(0)).contains("odd\\n\\u001b.tar: sample train/0 must");
+    }
+  }
+
+  @Test
+  void joinedFilesHaveTheSamplesOfAll() throws IOException {
+    Path joined = root.resolve("joined.tar");
+    try (OutputStream out = Files.newOutputStream(joined)) {
+      for (Path shard : shards) {
+        Files.copy(shard, out);
+      }
+    }
+    try (ImageTar whole = ImageTar.open(shards, plan);
+        ImageTar tar = ImageTar.open(List.of(joined), plan)) {
+      assertThat(tar.labels()).isEqualTo(whole.labels());
+      assertThat(numbers(DataLoader.over(tar).seed(2).build()))
+          .usingRecursiveComparison()
+          .isEqualTo(numbers(DataLoader.over(whole).seed(2).build()));
+    }
+  }
+
+  @Test
+  void aFileWithoutASampleIsRefusedOrLeftOut() throws IOException {
+    Path zeros = Files.write(root.resolve("zeros.tar"), new byte[10240]);
+    String found = "it has no members, but zeros alone; write or download it again";
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> ImageTar.open(List.of(shards.get(0), zeros), plan))
+        .withMessage(zeros + " cannot be opened: " + found + "; or leave it out");
+    try (ImageTar tar =
+            ImageTar.open(List.of(zeros, shards.get(0)), plan, FailurePolicy.skipSample());
+        ImageTar whole = ImageTar.open(List.of(shards.get(0)), plan)) {
+      assertThat(tar.leftOut()).containsExactly(zeros + ": " + found);
+      assertThat(tar.labels()).isEqualTo(whole.labels());
     }
   }
 
