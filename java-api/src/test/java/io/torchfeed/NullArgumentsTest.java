@@ -11,15 +11,20 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import io.torchfeed.testing.PublishedCalls;
 import io.torchfeed.testing.SampleArguments;
+import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
 import java.lang.reflect.Parameter;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.jspecify.annotations.Nullable;
 
@@ -84,6 +89,13 @@ class NullArgumentsTest {
           entry("EdgeLoader$Builder.roundBytes", "a number of bytes, which may be 1 GiB"),
           entry("CsrMatrix.find", "returns -1, as documented"));
 
+  /** The messages of Java and JavaCPP. */
+  private static final String UNNAMED =
+      "java.lang.NullPointerException(: (Cannot |Pointer address ).*)?";
+
+  /** Segments that {@code resume} has checked, and the arguments of a JVM. */
+  private static final Set<String> UNCHECKED_LISTS = Set.of("before", "args");
+
   private interface Check {
     void of(Class<?> type, PublishedCalls calls);
   }
@@ -127,6 +139,48 @@ class NullArgumentsTest {
                 }));
     assertThat(problems).as("arguments without a name").isEmpty();
     assertThat(count[0]).as("arguments").isGreaterThan(600);
+  }
+
+  @ArchTest
+  static void eachElementThatIsNullIsNamed(JavaClasses classes) throws Exception {
+    List<String> problems = new ArrayList<>();
+    int[] count = {0};
+    forEachType(
+        classes,
+        OF_GPUS,
+        (type, calls) -> {
+          for (Map.Entry<Class<?>, Object> each : withNull(type).entrySet()) {
+            calls.withEach(
+                type,
+                parameter -> parameter.getType() == each.getKey(),
+                each.getValue(),
+                (parameter, outcome) -> {
+                  count[0]++;
+                  boolean isNamed = !outcome.matches(UNNAMED);
+                  if (!isNamed && !UNCHECKED_LISTS.contains(parameter.getName())) {
+                    problems.add(PublishedCalls.name(parameter) + ", got " + outcome);
+                  }
+                });
+          }
+        });
+    assertThat(problems).as("elements without a name").isEmpty();
+    assertThat(count[0]).as("arguments").isGreaterThan(60);
+  }
+
+  /** Returns lists and arrays of one null for the parameters of a type. */
+  private static Map<Class<?>, Object> withNull(Class<?> type) {
+    Map<Class<?>, Object> values = new HashMap<>();
+    Stream.concat(Stream.of(type.getConstructors()), Stream.of(type.getMethods()))
+        .flatMap(method -> Stream.of(method.getParameterTypes()))
+        .forEach(
+            each -> {
+              if (each == List.class || each == Collection.class) {
+                values.put(each, Collections.singletonList(null));
+              } else if (each.isArray() && !each.getComponentType().isPrimitive()) {
+                values.put(each, Array.newInstance(each.getComponentType(), 1));
+              }
+            });
+    return values;
   }
 
   private static boolean isNullable(Parameter parameter) {

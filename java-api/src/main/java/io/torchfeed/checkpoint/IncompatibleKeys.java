@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
-import static java.util.Objects.requireNonNull;
-
+import io.torchfeed.internal.Checks;
 import java.util.List;
 
 /**
@@ -22,7 +21,7 @@ public record IncompatibleKeys(List<String> missingKeys, List<String> unexpected
    * @param unexpectedKeys as in the record
    */
   public IncompatibleKeys {
-    missingKeys = List.copyOf(requireNonNull(missingKeys, "missingKeys"));
-    unexpectedKeys = List.copyOf(requireNonNull(unexpectedKeys, "unexpectedKeys"));
+    missingKeys = Checks.copyOf("missingKeys", missingKeys);
+    unexpectedKeys = Checks.copyOf("unexpectedKeys", unexpectedKeys);
   }
 }

@@ -244,7 +244,7 @@ public final class TrainingState implements Stateful {
    * @return the value of {@link Builder#metric}; empty by default
    */
   public Optional<Metric> metric() {
-    return metric.get();
+    return requireNonNull(metric.get(), "the metric of the state, empty if there is none");
   }
 
   /**

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import static java.util.stream.Collectors.joining;
 
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.internal.Checks;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
@@ -136,6 +137,7 @@ public final class BatchMix implements BatchTransform {
   public Tensor[] apply(Tensor[] tensors, RandomGenerator random) {
     requireNonNull(random, "random");
     requireNonNull(tensors, "tensors");
+    Checks.requireNoNull("tensors", tensors);
     require(tensors);
     requireRoom(tensors[0].size(0));
     boolean isEmpty = tensors[0].size(0) == 0; // all of its samples were skipped

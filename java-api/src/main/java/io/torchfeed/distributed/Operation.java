@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.NativeWork;
+import io.torchfeed.internal.Checks;
 import java.util.OptionalInt;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -81,6 +82,7 @@ record Operation<T>(
   /** Calls a function with a list of the tensors, which it does not keep. */
   static @Nullable NativeWork listed(
       Tensor[] tensors, Function<TensorVector, @Nullable NativeWork> function) {
+    Checks.requireNoNull("tensors", tensors);
     try (TensorVector list = new TensorVector(tensors)) {
       return function.apply(list);
     }

@@ -3,6 +3,7 @@ package io.torchfeed.graph;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.text.LineOptions;
 import java.util.List;
 
@@ -187,7 +188,7 @@ public final class Edges {
      */
     public LineErrors {
       requireNonNull(listed, "listed");
-      listed = List.copyOf(listed);
+      listed = Checks.copyOf("listed", listed);
     }
   }
 }

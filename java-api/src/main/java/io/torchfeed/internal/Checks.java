@@ -94,14 +94,17 @@ public final class Checks {
 
   /** Returns a copy of a list without nulls; the exception names the list and the place. */
   public static <T> List<T> copyOf(String name, Collection<? extends T> values) {
-    int place = 0;
-    for (T value : requireNonNull(values, name)) {
-      if (value == null) {
-        throw new NullPointerException("%s[%d] must not be null".formatted(name, place));
-      }
-      place++;
-    }
+    requireNoNull(name, requireNonNull(values, name).toArray());
     return List.copyOf(values);
+  }
+
+  /** Requires an array without nulls; the exception names the array and the place. */
+  public static void requireNoNull(String name, @Nullable Object[] values) {
+    for (int i = 0; i < values.length; i++) {
+      if (values[i] == null) {
+        throw new NullPointerException("%s[%d] must not be null".formatted(name, i));
+      }
+    }
   }
 
   /** Returns the problem of the messages to send to all ranks; null if there is none. */

@@ -3,6 +3,7 @@ package io.torchfeed.memory;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -28,7 +29,7 @@ public record RowSpec(DType dtype, List<Long> shape, String name) {
     requireNonNull(name, "name");
     requireNonNull(shape, "shape");
     requireNonNull(dtype, "dtype");
-    shape = List.copyOf(shape);
+    shape = Checks.copyOf("shape", shape);
     long bytes = dtype.bytes();
     for (long dimension : shape) {
       if (dimension < 0) {

@@ -9,6 +9,7 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.NativeSlab;
 import io.torchfeed.bindings.torchfeed;
+import io.torchfeed.internal.Checks;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
@@ -86,7 +87,7 @@ public final class Slab implements AutoCloseable {
   }
 
   private static Slab create(List<RowSpec> columns, int rows, @Nullable String device) {
-    List<RowSpec> specs = List.copyOf(columns);
+    List<RowSpec> specs = Checks.copyOf("columns", columns);
     requireFits(specs, rows);
     try {
       return new Slab(
@@ -122,8 +123,7 @@ public final class Slab implements AutoCloseable {
    *     of that many rows takes 2^31 bytes or more
    */
   public static void requireFits(List<RowSpec> columns, int rows) {
-    requireNonNull(columns, "columns");
-    SlabLimits.requireFits(columns, rows);
+    SlabLimits.requireFits(Checks.copyOf("columns", columns), rows);
   }
 
   /**
@@ -135,8 +135,7 @@ public final class Slab implements AutoCloseable {
    * @throws IllegalArgumentException if {@link #requireFits} throws it
    */
   public static long bytes(List<RowSpec> columns, int rows) {
-    requireNonNull(columns, "columns");
-    return SlabLimits.bytes(columns, rows);
+    return SlabLimits.bytes(Checks.copyOf("columns", columns), rows);
   }
 
   private static NativeSlab createNative(List<RowSpec> columns, int rows, @Nullable String device) {

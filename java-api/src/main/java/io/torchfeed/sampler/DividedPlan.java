@@ -61,7 +61,7 @@ public interface DividedPlan<C extends Seekable> extends Plan<C> {
   default C resume(long epoch, List<EpochSegment> delivered) {
     requireNonNull(delivered, "delivered");
     Checks.requireEpoch(epoch);
-    for (EpochSegment segment : delivered) {
+    for (EpochSegment segment : Checks.copyOf("delivered", delivered)) {
       Checks.requireWorldSize(segment.worldSize(), maxWorldSize());
     }
     return Continuation.of(this, epoch, delivered, before -> openPart(epoch, before));

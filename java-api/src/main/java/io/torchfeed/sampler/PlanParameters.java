@@ -4,8 +4,10 @@ package io.torchfeed.sampler;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.internal.Sha256;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -90,7 +92,7 @@ public record PlanParameters(String kind, Map<String, String> values) {
   public PlanParameters inside(String rule, String... ownNames) {
     requireNonNull(ownNames, "ownNames");
     requireNonNull(rule, "rule");
-    Set<String> own = Set.of(ownNames);
+    Set<String> own = Set.copyOf(Checks.copyOf("ownNames", Arrays.asList(ownNames)));
     Map<String, String> inner = new LinkedHashMap<>();
     values.forEach(
         (name, value) ->

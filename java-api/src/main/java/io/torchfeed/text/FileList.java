@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.text;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.text.TextFileException.Problem;
 import java.io.IOException;
@@ -33,7 +34,7 @@ final class FileList {
 
   static List<TextFile> of(List<String> paths) {
     FileList list = new FileList();
-    for (String path : paths) {
+    for (String path : Checks.copyOf("paths", paths)) {
       list.addPath(path);
     }
     return List.copyOf(list.files);

@@ -141,7 +141,7 @@ public final class TextPartition {
     if (states.isEmpty()) {
       throw new IllegalArgumentException("states must hold one for each rank, got none");
     }
-    states.forEach(layout::requireOwn);
+    Checks.copyOf("states", states).forEach(layout::requireOwn);
     List<List<ByteRange>> rests = states.stream().map(TextState::rest).toList();
     if (states.size() != worldSize) {
       List<ByteRange> all = rests.stream().flatMap(List::stream).toList();
@@ -188,7 +188,7 @@ public final class TextPartition {
           "states must hold one for each of %d ranks, got %d"
               .formatted(worldSize(), states.size()));
     }
-    states.forEach(layout::requireOwn);
+    Checks.copyOf("states", states).forEach(layout::requireOwn);
     return with(blocks, Stealing.evened(states.stream().map(TextState::rest).toList()));
   }
 
@@ -359,7 +359,7 @@ public final class TextPartition {
      */
     public RankShare {
       requireNonNull(ranges, "ranges");
-      ranges = List.copyOf(ranges);
+      ranges = Checks.copyOf("ranges", ranges);
     }
   }
 }

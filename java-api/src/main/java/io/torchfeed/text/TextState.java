@@ -3,6 +3,7 @@ package io.torchfeed.text;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.RangeBytes;
 import java.util.List;
 
@@ -24,7 +25,7 @@ public record TextState(long filesDigest, List<ByteRange> rest) {
    */
   public TextState {
     requireNonNull(rest, "rest");
-    rest = List.copyOf(rest);
+    rest = Checks.copyOf("rest", rest);
   }
 
   /**

@@ -4,6 +4,7 @@ package io.torchfeed.checkpoint;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
@@ -120,6 +121,17 @@ class BestCheckpointTest {
     saveLosses(ONE, Double.NaN, Double.POSITIVE_INFINITY, Double.NaN, Double.NaN);
     assertThat(steps()).containsExactly(3L, 1L);
     requireBest(1, Metric.ofLoss(Double.POSITIVE_INFINITY));
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // null where it must not be
+  void aMetricThatIsNullIsNamed() {
+    TrainingState state = TrainingState.builder().metric(() -> null).build();
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      assertThatNullPointerException()
+          .isThrownBy(() -> checkpoints.save(1, state))
+          .withMessage("the metric of the state, empty if there is none");
+    }
   }
 
   /** As after a resume by another program, whose metric is a score. */

@@ -196,7 +196,7 @@ public final class CsvFile {
     public CsvColumn {
       requireNonNull(names, "names");
       FieldFormat.requireReadable(requireNonNull(dtype, "dtype"));
-      names = List.copyOf(names);
+      names = Checks.copyOf("names", names);
       if (names.isEmpty()) {
         throw new IllegalArgumentException("names must contain at least one column, got none");
       }
@@ -213,7 +213,7 @@ public final class CsvFile {
      */
     public static CsvColumn of(DType dtype, String... names) {
       requireNonNull(names, "names");
-      return new CsvColumn(dtype, List.of(names));
+      return new CsvColumn(dtype, Arrays.asList(names));
     }
 
     RowSpec row() {

@@ -10,6 +10,7 @@ import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.source.CsvFile.CsvColumn;
 import io.torchfeed.data.task.BatchLayout;
 import io.torchfeed.data.task.SlabSampleWriter;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
@@ -20,6 +21,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
@@ -93,7 +95,8 @@ final class CsvTable {
 
   /** Reads columns of numbers; see {@link CsvFile#load}. */
   TensorDataset load(CsvColumn... columns) {
-    List<RowSpec> rows = List.of(columns).stream().map(CsvColumn::row).toList();
+    List<RowSpec> rows =
+        Checks.copyOf("columns", Arrays.asList(columns)).stream().map(CsvColumn::row).toList();
     long[] counts = new long[1];
     forEachFile(
         records -> {

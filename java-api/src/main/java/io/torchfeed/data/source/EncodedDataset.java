@@ -34,6 +34,6 @@ record EncodedDataset<T>(ObjectDataset<T> objects, SampleEncoder<? super T> coll
 
   @Override
   public void read(long index, SampleWriter sample) throws Exception {
-    collator.write(objects.get(index), sample);
+    collator.write(requireNonNull(objects.get(index), "the object of the dataset"), sample);
   }
 }

@@ -12,6 +12,7 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Failures;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -53,7 +54,7 @@ public final class FileDataset extends NativeDataset {
    */
   public static FileDataset of(FileColumn... columns) {
     requireNonNull(columns, "columns");
-    List<FileColumn> all = List.of(columns);
+    List<FileColumn> all = Checks.copyOf("columns", Arrays.asList(columns));
     if (all.isEmpty()) {
       throw new IllegalArgumentException("a FileDataset needs at least one column");
     }

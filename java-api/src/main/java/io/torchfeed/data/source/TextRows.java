@@ -4,6 +4,7 @@ package io.torchfeed.data.source;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.SampleWriter;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.util.List;
@@ -44,7 +45,7 @@ public final class TextRows implements SampleEncoder<TextLines.TextLine> {
           "at least one separator and one column are needed, got \"%s\" and %s"
               .formatted(separators, columns));
     }
-    columns.forEach(row -> FieldFormat.requireReadable(row.dtype()));
+    Checks.copyOf("columns", columns).forEach(row -> FieldFormat.requireReadable(row.dtype()));
     Slab.requireFits(columns, 1);
     return new TextRows(separators, List.copyOf(columns));
   }

@@ -4,6 +4,7 @@ package io.torchfeed.distributed.training;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.bindings.GradientReducer;
+import io.torchfeed.internal.Checks;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,7 +40,7 @@ public record ReductionStats(
    * @param buckets the buckets, in the order of their reduction; empty in a group of one rank
    */
   public ReductionStats {
-    requireNonNull(buckets, "buckets");
+    buckets = Checks.copyOf("buckets", buckets);
     requireNonNull(communicating, "communicating");
     requireNonNull(overlapped, "overlapped");
     requireNonNull(waited, "waited");
@@ -68,7 +69,7 @@ public record ReductionStats(
      * @param time the time of these reductions
      */
     public Bucket {
-      requireNonNull(parameters, "parameters");
+      parameters = Checks.copyOf("parameters", parameters);
       requireNonNull(time, "time");
     }
   }
@@ -114,6 +115,6 @@ public record ReductionStats(
         Duration.ofNanos(reducer.reduction_nanos()),
         Duration.ofNanos(reducer.communication_nanos()),
         Duration.ofNanos(reducer.overlapped_nanos()),
-        List.copyOf(buckets));
+        buckets);
   }
 }
