@@ -87,7 +87,7 @@ final class LaunchCommand {
       launcher = new LaunchCommand(args).launcher(err);
     } catch (IllegalArgumentException | IllegalStateException e) {
       err.println("error: " + e.getMessage());
-      err.println(USAGE);
+      err.println("launch --help lists the options");
       return WRONG_USAGE;
     }
     try {

@@ -178,8 +178,11 @@ class LaunchCommandTest {
         "--from-generation 1 Main | --from-generation and --generations belong together",
         "--from-generation 1 --generations none Main | there is no generation 1 in none, only []",
       })
-  void otherOptionsAreRefusedWithTheUsage(String args, String message) {
+  void otherOptionsAreRefusedWithTheWayToTheHelp(String args, String message) {
     assertThat(run(new ArrayList<>(List.of(args.split(" "))).toArray(new String[0]))).isEqualTo(2);
-    assertThat(errors()).startsWith("error: " + message).contains("--ranks N | MIN:MAX");
+    assertThat(errors())
+        .startsWith("error: " + message)
+        .endsWith("\nlaunch --help lists the options\n")
+        .hasLineCount(2);
   }
 }
