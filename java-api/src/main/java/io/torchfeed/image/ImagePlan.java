@@ -39,10 +39,11 @@ import org.bytedeco.pytorch.Tensor;
  * grey ones get three equal channels, transparency is dropped and the colors under it stay; color
  * profiles are not applied, and EXIF orientations only by {@link ImagePlanBuilder#exifOrientation},
  * but a TIFF is always turned, as in Pillow. Pixels equal Pillow's (with libjpeg-turbo), also on
- * processors without vector instructions, with one exception: of 16 bits, the high byte is used,
+ * processors without vector instructions, with two exceptions: of 16 bits, the high byte is used,
  * while Pillow clips grey ones at 255 unless they have transparency; {@link
- * ImagePlanBuilder#clipGrey16} does so, too. TIFFs of floats, of signed or of 32-bit numbers, and
- * JPEGs of 12 bits are refused.
+ * ImagePlanBuilder#clipGrey16} does so, too. And values of an uncompressed TIFF of YCbCr samples
+ * can differ by 1, since Pillow has a formula of its own there, in place of libtiff's. TIFFs of
+ * floats, of signed or of 32-bit numbers, and JPEGs of 12 bits are refused.
  *
  * <p>An image may have 178,956,970 pixels at most, as in Pillow, unless {@link
  * ImagePlanBuilder#maxPixels} sets another limit. Only parts that the row needs are decoded, so

@@ -58,9 +58,9 @@ public interface ImageDecoder {
 
   /**
    * Returns the native decoder: its pixels equal Pillow's or torchvision's, as the plan chooses,
-   * with the exception that {@link ImagePlan} names for grey ones of 16 bits. It throws an
-   * unchecked {@link io.torchfeed.image.ImageException} in the place of an {@code IOException}, and
-   * for a file that is not a regular one.
+   * with the exceptions that {@link ImagePlan} names. It throws an unchecked {@link
+   * io.torchfeed.image.ImageException} in the place of an {@code IOException}, and for a file that
+   * is not a regular one.
    *
    * @param plan the size and form of the images
    * @return the decoder
