@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -119,6 +121,19 @@ TEST(TarEnds, APathWithAZeroDoesNotCutTheMessage) {
   const Bytes rest = tar_of({{"none", "J"}});
   EXPECT_EQ("sample a\\u0000b must have one label (cls)",
             problem_of(folder.write("a", joined(tar, 0, rest))));
+}
+
+/// As by HP-UX and Sun; the names of older tars have such bytes in Latin-1.
+TEST(TarEnds, AChecksumOfSignedBytesIsRead) {
+  const RowFiles folder;
+  Bytes tar = tar_of({{"\xc4.jpg", "J"}, {"\xc4.cls", "7"}});
+  for (const std::size_t at : {0U, 1024U}) {
+    const auto sum = std::strtol(reinterpret_cast<const char*>(tar.data() + at + 148), nullptr, 8);
+    std::snprintf(reinterpret_cast<char*>(tar.data() + at + 148), 8, "%06lo", sum - 256);
+  }
+  EXPECT_EQ((std::vector<uint32_t>{7}), labels_of(folder.write("a", tar)));
+  std::snprintf(reinterpret_cast<char*>(tar.data() + 148), 8, "%06o", 4321);
+  EXPECT_EQ("it is not a tar file, or damaged at byte 0", problem_of(folder.write("a", tar)));
 }
 
 /// Samples with a fault are listed one by one, not the file.

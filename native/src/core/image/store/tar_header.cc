@@ -87,11 +87,14 @@ std::string tar_path(const TarBlock& header) {
 }
 
 bool is_intact(const TarBlock& header) {
-  int64_t sum = std::accumulate(header.begin(), header.end(), int64_t{0});
-  for (std::size_t i = 0; i < kChecksumBytes; ++i) {
-    sum += ' ' - header[kTarChecksumAt + i];
-  }
-  return number(header, kTarChecksumAt, kChecksumBytes) == sum;
+  TarBlock summed = header;
+  std::fill_n(summed.begin() + kTarChecksumAt, kChecksumBytes, static_cast<uint8_t>(' '));
+  const int64_t sum = std::accumulate(summed.begin(), summed.end(), int64_t{0});
+  const int64_t signed_sum =
+      std::accumulate(summed.begin(), summed.end(), int64_t{0},
+                      [](int64_t all, uint8_t byte) { return all + static_cast<int8_t>(byte); });
+  const std::optional<int64_t> stored = number(header, kTarChecksumAt, kChecksumBytes);
+  return stored == sum || stored == signed_sum;
 }
 
 bool is_tar_header(const TarBlock& block) {

@@ -29,6 +29,7 @@ std::optional<int64_t> tar_size(const TarBlock& header);
 std::string tar_path(const TarBlock& header);
 
 /// Returns whether the sum of the header's bytes, its own counted as spaces, is the stored one.
+/// Programs of old systems add them as signed bytes, which Python and GNU's tar read, too.
 bool is_intact(const TarBlock& header);
 
 /// Returns whether a block is a header, perhaps a damaged one, and no other bytes.
