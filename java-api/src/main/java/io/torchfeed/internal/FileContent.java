@@ -17,6 +17,7 @@ public final class FileContent {
   private static final String NO_TENSORS = "\2\0\0\0\0\0\0\0{}";
   private static final int QUOTED = 60;
   private static final int DELETE = 0x7f;
+  private static final int FIRST_OF_LATIN_1 = 0xa0;
   private static final char NO_LETTER = '\ufffd';
 
   /** The first bytes of a format, in ISO 8859-1, with its name and the cure. */
@@ -99,13 +100,18 @@ public final class FileContent {
       return "a JSON text, for example a server's error or the index of several files; open an"
           + " index by IndexedTensors";
     }
-    String decoded = new String(begin, StandardCharsets.UTF_8).replaceFirst("^\ufeff", "");
+    String decoded = new String(begin, StandardCharsets.UTF_8).replaceFirst("^\ufeff", "").strip();
     int wrong = decoded.indexOf(NO_LETTER);
-    boolean isUtf8 = wrong < 0 || wrong == decoded.length() - 1; // a letter that is cut
-    if (start.isEmpty() || !isUtf8 || !text.chars().allMatch(FileContent::isOfText)) {
+    if (wrong >= 0 && wrong < decoded.length() - 1) { // more than a letter that is cut
+      if (text.chars().anyMatch(letter -> letter > DELETE && letter < FIRST_OF_LATIN_1)) {
+        return null;
+      }
+      decoded = text;
+    }
+    if (start.isEmpty() || !text.chars().allMatch(FileContent::isOfText)) {
       return null;
     }
-    String line = decoded.strip().lines().findFirst().orElse("");
+    String line = decoded.lines().findFirst().orElse("");
     return "a text that begins with \"%s\", for example a server's answer; download the file itself"
         .formatted(Quotes.printable(Quotes.shortened(line, QUOTED)));
   }

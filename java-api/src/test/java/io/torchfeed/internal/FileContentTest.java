@@ -39,8 +39,9 @@ class FileContentTest {
   }
 
   @Test
-  void bytesThatAreNotOfUtf8AreNoText() {
-    assertThat(FileContent.of(new byte[] {'a', (byte) 0xE9, 'b', 'c'})).isNull();
+  void otherBytesThanThoseOfUtf8AreTextInLatin1() {
+    assertThat(FileContent.of(new byte[] {'a', (byte) 0xE9, 'b', 'c'})).contains("\"aébc\"");
+    assertThat(FileContent.of(new byte[] {'a', (byte) 0x81, 'b', 'c'})).isNull();
   }
 
   @Test
