@@ -52,7 +52,7 @@ final class MatrixMarket {
   /**
    * Reads the head of the files of a plan.
    *
-   * @return null if the first line is not that of a Matrix Market file
+   * @return null if the file does not begin as a Matrix Market file
    * @throws LineException if the head breaks a rule of the format, or its entries cannot be edges
    *     by these rules
    */
