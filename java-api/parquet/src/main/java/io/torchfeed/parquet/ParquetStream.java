@@ -36,18 +36,19 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>The row groups of all files are dealt again in each epoch, one by one, to the
- * shard with the fewest rows; a shard reads one row group at a time. The shards of a rank take
- * turns, a batch each. A saved position is the row group, the row where a window begins, and how
- * many rows of it were delivered: any number of ranks continues from it with each row once, and a
- * shard reads at most one row group again. It holds for equal files, wherever they are: the names,
- * sizes and footers count, not the folder, the time or the kind of source.
+ * <p>In each epoch, the row groups of all files are assigned one by one to the shard with the
+ * fewest rows; a shard reads one row group at a time. The shards of a rank take turns, a batch
+ * each. A saved position is the row group, the row where a window begins, and how many rows of it
+ * were delivered: any number of ranks continues from it with each row once, and a shard reads at
+ * most one row group again. It holds for equal files, wherever they are: the names, sizes and
+ * footers count, not the folder, the time or the kind of source.
  *
  * <p><b>Quality of the shuffle.</b> Row groups come in a random order over all files, another one
  * in each epoch. Within a row group, each {@code window} consecutive rows are in random order, so
  * that a row moves {@code window / 3} rows on average. A batch has rows of one window, or of more
- * where windows end: in sorted files its rows are neighbours, however many epochs are read. Rows of different row groups only meet in the turns of the shards. {@link
- * ParquetRows#store} gives a random order over all rows.
+ * where windows end: in sorted files its rows are neighbours, however many epochs are read. Rows of
+ * different row groups only meet in the turns of the shards. {@link ParquetRows#store} gives a
+ * random order over all rows.
  *
  * <p>Each open shard holds a window, and some batches that Hardwood decodes ahead. A value that
  * does not fit is an exception for its row, and {@code FailurePolicy.skipSample} leaves out the
@@ -81,7 +82,7 @@ public final class ParquetStream implements StreamDataset {
    *     to whole batches of the reader; one as large as the row groups mixes all rows of each
    * @param seed any number
    * @return the new stream
-   * @throws IllegalArgumentException if {@code window} is below 1, or so many rows of a column take
+   * @throws IllegalArgumentException if {@code window} is below 1, or its rows of a column take
    *     2^31 bytes or more
    */
   public ParquetStream shuffled(int window, long seed) {

@@ -51,7 +51,7 @@ record StreamRule(
   }
 
   /**
-   * Returns the row groups of a shard in their order. The groups of an epoch are dealt to the
+   * Returns the row groups of a shard in their order. The groups of an epoch are assigned to the
    * shards one by one, each to the one with the fewest rows.
    */
   List<Piece> pieces(long epoch, int shard) {

@@ -18,7 +18,7 @@ import org.bytedeco.pytorch.Tensor;
 final class Clicks {
   static final int ROWS = 1007;
   static final int GROUPS = 11;
-  static final int LARGEST_GROUP = 100;
+  static final int MAX_GROUP = 100;
   private static final List<Long> COLUMN_ENDS = List.of(47_472L, 21_749L);
 
   private Clicks() {}

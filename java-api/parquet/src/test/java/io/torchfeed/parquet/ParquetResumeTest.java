@@ -94,7 +94,7 @@ class ParquetResumeTest {
   void aShardReadsAtMostOneRowGroupAgain() {
     List<CountedSource> sources = Clicks.sources("1");
     ParquetStream stream =
-        Clicks.rows(ParquetFiles.of(sources)).stream(1).shuffled(Clicks.LARGEST_GROUP, 7);
+        Clicks.rows(ParquetFiles.of(sources)).stream(1).shuffled(Clicks.MAX_GROUP, 7);
     sources.forEach(CountedSource::forget);
     ParquetStreamTest.epoch(stream, 0, 0);
     double whole = Clicks.columnBytes(sources).stream().mapToLong(Long::longValue).sum();
@@ -111,7 +111,7 @@ class ParquetResumeTest {
       double left = 1 - taken * 16.0 / Clicks.ROWS;
       assertThat(rest / whole)
           .as("from batch %d", taken)
-          .isBetween(left - 0.01, left + 1.2 * Clicks.LARGEST_GROUP / Clicks.ROWS);
+          .isBetween(left - 0.01, left + 1.2 * Clicks.MAX_GROUP / Clicks.ROWS);
     }
   }
 
@@ -210,7 +210,7 @@ class ParquetResumeTest {
   @Test
   void theEndOfARowGroupIsTheStartOfTheNext() {
     ParquetStream stream = Clicks.rows(Clicks.files()).stream(1);
-    try (DataLoader loader = DataLoader.over(stream).batchSize(Clicks.LARGEST_GROUP).build();
+    try (DataLoader loader = DataLoader.over(stream).batchSize(Clicks.MAX_GROUP).build();
         Batches pass = loader.epoch(0)) {
       pass.next();
       LoaderState.StreamState state = (LoaderState.StreamState) pass.state();

@@ -110,7 +110,7 @@ class ParquetStreamTest {
             rows += piece.group().rows();
             assertThat(groups.add(piece.number())).isTrue();
           }
-          assertThat(Math.abs(rows - Clicks.ROWS / shards)).isLessThan(Clicks.LARGEST_GROUP);
+          assertThat(Math.abs(rows - Clicks.ROWS / shards)).isLessThan(Clicks.MAX_GROUP);
         }
         assertThat(groups).hasSize(Clicks.GROUPS);
       }
