@@ -88,16 +88,16 @@ final class Arrows {
           report: distributed.membership elastic internal trace.analysis
           amp: bindings checkpoint internal memory
           spark: checkpoint compiled data data.loader distributed distributed.training image \
-            internal memory sampler storage trace training
+            internal memory sampler storage table trace training
           spark.checkpoint: checkpoint distributed internal spark
           spark.executor: io.torchfeed checkpoint distributed internal memory sampler spark \
             spark.checkpoint spark.link spark.rows training
           spark.job: distributed internal spark spark.checkpoint spark.executor spark.link \
-            spark.rows
+            spark.rows table
           spark.link: internal spark
           spark.pipeline: data data.loader distributed distributed.training internal memory \
             sampler.order spark spark.job spark.link spark.rows training
-          spark.rows: data data.source image internal memory spark
+          spark.rows: data data.source image internal memory spark table
           parquet: data data.source image memory sampler sampler.order storage table
           io.torchfeed: bindings data data.loader data.source distributed.launch \
             distributed.membership elastic internal report sampler sampler.torch trace.analysis

@@ -22,6 +22,9 @@ abstract sealed class CellLearner implements Serializable {
 
   abstract void add(@Nullable Object value);
 
+  /** Takes back a value that was added. */
+  abstract void remove(@Nullable Object value);
+
   /** Adds the values of another learner of the same column. */
   abstract void merge(CellLearner other);
 
@@ -51,6 +54,20 @@ abstract sealed class CellLearner implements Serializable {
     @Override
     void add(@Nullable Object value) {
       add(rule.number(name, value, NumberColumn.NOT_TEXT));
+    }
+
+    @Override
+    void remove(@Nullable Object value) {
+      double number = rule.number(name, value, NumberColumn.NOT_TEXT);
+      if (Double.isNaN(number)) {
+        missing--;
+        return;
+      }
+      count--;
+      sum.add(-number); // sums are exact
+      if (rule.isStandardized()) {
+        squares.addProduct(-number, number);
+      }
     }
 
     /** Adds a number, or NaN for a missing one. */
@@ -145,6 +162,14 @@ abstract sealed class CellLearner implements Serializable {
       Object key = rule.key(name, value);
       if (key != null) {
         add(key, 1);
+      }
+    }
+
+    @Override
+    void remove(@Nullable Object value) {
+      Object key = rule.key(name, value);
+      if (key != null) {
+        counts.computeIfPresent(key, (same, count) -> count == 1 ? null : count - 1);
       }
     }
 

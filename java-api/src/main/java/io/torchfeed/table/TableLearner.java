@@ -52,15 +52,23 @@ public final class TableLearner implements Serializable {
    *
    * @param values the values in the order of {@link TableColumns#names}: numbers, booleans, texts,
    *     {@code LocalDate}, {@code LocalDateTime} or {@code Instant}, and null for a missing one
-   * @throws TableValueException if a value does not fit its column; the row may be counted in part
+   * @throws TableValueException if a value does not fit its column; the row does not count
    * @throws IllegalArgumentException if there are more or fewer values
    */
   public void add(@Nullable Object... values) {
     if (requireNonNull(values, "values").length != names) {
       columns.requireValues(values);
     }
-    for (int i = 0; i < cells.length; i++) {
-      cells[i].add(values[places[i]]);
+    int added = 0;
+    try {
+      while (added < cells.length) {
+        cells[added].add(values[places[added]]);
+        added++;
+      }
+    } finally {
+      for (int i = 0; added < cells.length && i < added; i++) {
+        cells[i].remove(values[places[i]]);
+      }
     }
   }
 

@@ -79,6 +79,27 @@ class TableRowsTest {
   }
 
   @Test
+  void aTrainingRowThatDoesNotFitDoesNotCount() {
+    TableColumns columns =
+        TableColumns.of(
+            TableTensor.features(
+                "x",
+                NumberColumn.of("size").withMissingMean().withStandardization(),
+                CategoryColumn.of("colour"),
+                NumberColumn.of("weight")));
+    TableLearner learner = TableLearner.of(columns);
+    learner.add(1, "red", 2);
+    for (Object[] row : new Object[][] {{7.5, "blue", null}, {null, "red", null}}) {
+      assertThatExceptionOfType(TableValueException.class).isThrownBy(() -> learner.add(row));
+    }
+    learner.add(4, "green", 5);
+    TableLearner others = TableLearner.of(columns);
+    others.add(1, "red", 2);
+    others.add(4, "green", 5);
+    assertThat(learner.fit()).isEqualTo(others.fit());
+  }
+
+  @Test
   void onlyTheTrainingRowsTeach() throws IOException {
     TableRows rows = write(ROWS).read(COLUMNS);
     FittedColumns fitted = rows.fit(0, 1, 2);

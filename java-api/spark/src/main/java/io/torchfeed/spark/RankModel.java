@@ -62,13 +62,22 @@ public final class RankModel implements Serializable {
   /** The rows of a batch. */
   private final int batchSize;
 
+  /** The way of rows that do not fit. */
+  private final InvalidRows invalid;
+
   private RankModel(
-      byte[] model, Factory factory, RowColumn output, RowColumn[] inputs, int batchSize) {
+      byte[] model,
+      Factory factory,
+      RowColumn output,
+      RowColumn[] inputs,
+      int batchSize,
+      InvalidRows invalid) {
     this.model = model;
     this.factory = factory;
     this.output = output;
     this.inputs = inputs;
     this.batchSize = batchSize;
+    this.invalid = invalid;
   }
 
   /**
@@ -89,7 +98,8 @@ public final class RankModel implements Serializable {
     if (all.isEmpty()) {
       throw new IllegalArgumentException("at least one input is needed, got none");
     }
-    return new RankModel(model, factory, output, all.toArray(RowColumn[]::new), BATCH_SIZE);
+    return new RankModel(
+        model, factory, output, all.toArray(RowColumn[]::new), BATCH_SIZE, InvalidRows.ERROR);
   }
 
   /**
@@ -120,7 +130,18 @@ public final class RankModel implements Serializable {
     if (rows < 1) {
       throw new IllegalArgumentException("rows must be at least 1, got " + rows);
     }
-    return new RankModel(model, factory, output, inputs, rows);
+    return new RankModel(model, factory, output, inputs, rows, invalid);
+  }
+
+  /**
+   * Returns this model with another way of rows whose inputs do not fit; by default {@link
+   * InvalidRows#ERROR}.
+   *
+   * @param way of these rows; they are left out, or have null as their output
+   * @return the new model
+   */
+  public RankModel withInvalidRows(InvalidRows way) {
+    return new RankModel(model, factory, output, inputs, batchSize, requireNonNull(way, "way"));
   }
 
   /**
@@ -148,6 +169,15 @@ public final class RankModel implements Serializable {
    */
   public List<RowColumn> inputs() {
     return List.of(inputs);
+  }
+
+  /**
+   * Returns the way of rows whose inputs do not fit.
+   *
+   * @return the way
+   */
+  public InvalidRows invalidRows() {
+    return invalid;
   }
 
   /**

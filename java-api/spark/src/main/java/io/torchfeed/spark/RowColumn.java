@@ -6,8 +6,10 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.table.FittedColumns;
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
@@ -15,7 +17,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A column of a DataFrame as a column of tensors: its name, and the dtype and shape of a row.
+ * A column of a DataFrame as a column of tensors, or several of them as a tensor of a table: its
+ * name, and the dtype and shape of a row.
  *
  * <p>Immutable and serializable.
  */
@@ -49,11 +52,20 @@ public final class RowColumn implements Serializable {
   /** Makes the plan that decodes images; null for numbers. */
   private final @Nullable ImagePlans plans;
 
-  private RowColumn(String name, DType dtype, long[] shape, @Nullable ImagePlans plans) {
+  /** Makes the elements of several columns; null for one column of numbers or images. */
+  private final @Nullable FittedColumns table;
+
+  private RowColumn(
+      String name,
+      DType dtype,
+      long[] shape,
+      @Nullable ImagePlans plans,
+      @Nullable FittedColumns table) {
     this.name = name;
     this.dtype = dtype;
     this.shape = shape;
     this.plans = plans;
+    this.table = table;
   }
 
   /**
@@ -79,7 +91,7 @@ public final class RowColumn implements Serializable {
       throw new IllegalArgumentException(
           "column %s: the dtype must be one of %s, got %s".formatted(name, DTYPES, dtype));
     }
-    return of(name, RowSpec.of(dtype, shape), null);
+    return of(name, RowSpec.of(dtype, shape), null, null);
   }
 
   /**
@@ -101,23 +113,40 @@ public final class RowColumn implements Serializable {
                   + " so its plan must have no random steps")
               .formatted(name));
     }
-    return of(name, plan.row(), plans);
+    return of(name, plan.row(), plans, null);
   }
 
-  private static RowColumn of(String name, RowSpec row, @Nullable ImagePlans plans) {
+  /**
+   * Returns a tensor of a table: numbers, categories and dates of one or several columns of the
+   * DataFrame, with the means and vocabularies of the training rows. Columns are of numbers,
+   * booleans, texts, dates or times; null is a missing value.
+   *
+   * @param fitted by {@code SparkTables.fit}, or of the same columns in CSV or Parquet files
+   * @param tensor the name of one of its tensors, which is the name of the column
+   * @return the column, of the tensor's dtype and shape
+   * @throws IllegalArgumentException if there is no such tensor
+   */
+  public static RowColumn ofTable(FittedColumns fitted, String tensor) {
+    requireNonNull(tensor, "tensor");
+    FittedColumns one = requireNonNull(fitted, "fitted").only(tensor);
+    return of(tensor, one.rows().get(0), null, one);
+  }
+
+  private static RowColumn of(
+      String name, RowSpec row, @Nullable ImagePlans plans, @Nullable FittedColumns table) {
     if (row.bytes() < 1 || row.bytes() > Integer.MAX_VALUE) {
       throw new IllegalArgumentException(
           "column %s: a row must have 1 to %d bytes, got %s"
               .formatted(name, Integer.MAX_VALUE, row));
     }
     long[] shape = row.shape().stream().mapToLong(Long::longValue).toArray();
-    return new RowColumn(name, row.dtype(), shape, plans);
+    return new RowColumn(name, row.dtype(), shape, plans, table);
   }
 
   /**
    * Returns the name.
    *
-   * @return the column's name in the DataFrame
+   * @return the column's name in the DataFrame, or the name of a table's tensor
    */
   public String name() {
     return name;
@@ -140,6 +169,24 @@ public final class RowColumn implements Serializable {
    */
   public Optional<ImagePlans> plans() {
     return Optional.ofNullable(plans);
+  }
+
+  /**
+   * Returns the learned columns of a tensor of a table.
+   *
+   * @return the tensor alone, of {@link #ofTable}; empty for one column of numbers or images
+   */
+  public Optional<FittedColumns> table() {
+    return Optional.ofNullable(table);
+  }
+
+  /**
+   * Returns the columns of the DataFrame that are needed.
+   *
+   * @return their names, at least one, as an unmodifiable list
+   */
+  public List<String> sources() {
+    return table == null ? List.of(name) : table.columns().names();
   }
 
   /** Returns the name and the row, for example {@code pixels float32 [784]}. */

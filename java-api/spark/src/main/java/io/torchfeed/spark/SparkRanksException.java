@@ -13,7 +13,7 @@ public final class SparkRanksException extends RuntimeException {
   public enum Problem {
     /** The DataFrame has no column that is asked for, or one that cannot be a tensor. */
     SCHEMA,
-    /** A row cannot be stored: it has a null, an array of another length, or a broken image. */
+    /** A row does not fit: it has a null, an array of another length, or a broken image. */
     ROW,
     /** The cluster has fewer slots for tasks than there are ranks. */
     SLOTS,

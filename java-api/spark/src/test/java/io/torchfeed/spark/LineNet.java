@@ -15,9 +15,11 @@ final class LineNet extends Module {
   private final LinearImpl output;
 
   LineNet() {
-    torch.manual_seed(1);
-    hidden = register_module("hidden", new LinearImpl(3, 8));
-    output = register_module("output", new LinearImpl(8, 1));
+    synchronized (LineNet.class) { // ranks of local[2] share the generator
+      torch.manual_seed(1);
+      hidden = register_module("hidden", new LinearImpl(3, 8));
+      output = register_module("output", new LinearImpl(8, 1));
+    }
   }
 
   Tensor forward(Tensor x) {

@@ -35,6 +35,7 @@ class SparkProgramsTest {
       import io.torchfeed.spark.job.*;
       import io.torchfeed.spark.pipeline.*;
       import io.torchfeed.storage.*;
+      import io.torchfeed.table.*;
       import io.torchfeed.text.TextPartition;
       import java.util.List;
       import org.apache.hadoop.conf.Configuration;
@@ -47,6 +48,8 @@ class SparkProgramsTest {
       abstract class Program%d {
         Dataset<Row> dataFrame;
         TorchfeedNet<Net> net;
+        RankTask<byte[]> task;
+        RankModel.Factory factory;
         static class Net extends Module {
           Tensor forward(Tensor x) { return x; }
         }

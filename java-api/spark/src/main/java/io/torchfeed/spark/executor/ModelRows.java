@@ -4,6 +4,7 @@ package io.torchfeed.spark.executor;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.spark.InvalidRows;
 import io.torchfeed.spark.RankModel;
 import io.torchfeed.spark.rows.BatchOutput;
 import io.torchfeed.spark.rows.ModelSchema;
@@ -27,10 +28,13 @@ import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
 import scala.Function1;
 
 /** The rows of a partition, each with the output of the model: computed a batch ahead. */
 public final class ModelRows implements Iterator<Row>, AutoCloseable {
+  private static final int NONE = -1;
+
   private final Iterator<Row> rows;
   private final RankModel model;
   private final RowEncoder.Buffer encoder;
@@ -69,7 +73,7 @@ public final class ModelRows implements Iterator<Row>, AutoCloseable {
 
   @Override
   public boolean hasNext() {
-    if (ready.isEmpty() && rows.hasNext()) {
+    while (ready.isEmpty() && rows.hasNext()) {
       compute();
     }
     return !ready.isEmpty();
@@ -83,28 +87,47 @@ public final class ModelRows implements Iterator<Row>, AutoCloseable {
     return ready.remove();
   }
 
+  /**
+   * A row of a batch.
+   *
+   * @param place its place in the tensors; NONE if it does not fit
+   */
+  private record Pending(Row row, int place) {}
+
   private void compute() {
-    List<Row> batch = new ArrayList<>();
+    List<Pending> batch = new ArrayList<>();
+    int fitting = 0;
     for (ByteBuffer column : columns) {
       column.clear();
     }
     while (batch.size() < model.batchSize() && rows.hasNext()) {
       Row row = rows.next();
-      encoder.encode((InternalRow) requireNonNull(toInternal.apply(row)), number++);
-      for (int i = 0; i < columns.length; i++) {
-        columns[i].put(encoder.column(i));
+      if (encoder.encode((InternalRow) requireNonNull(toInternal.apply(row)), number++)) {
+        for (int i = 0; i < columns.length; i++) {
+          columns[i].put(encoder.column(i));
+        }
+        batch.add(new Pending(row, fitting++));
+      } else if (model.invalidRows() == InvalidRows.KEEP) {
+        batch.add(new Pending(row, NONE));
       }
-      batch.add(row);
     }
+    if (fitting == 0) {
+      batch.forEach(each -> ready.add(with(each.row(), null)));
+    } else {
+      compute(batch, fitting);
+    }
+  }
+
+  private void compute(List<Pending> batch, int fitting) {
     try (PointerScope scope = new PointerScope();
         NoGradGuard guard = new NoGradGuard()) {
       Tensor[] inputs = new Tensor[columns.length];
       for (int i = 0; i < inputs.length; i++) {
-        inputs[i] = tensor(model.inputs().get(i).row(), columns[i].flip(), batch.size());
+        inputs[i] = tensor(model.inputs().get(i).row(), columns[i].flip(), fitting);
       }
-      BatchOutput output = BatchOutput.of(model.output(), forward.of(inputs), batch.size());
-      for (int i = 0; i < batch.size(); i++) {
-        ready.add(with(batch.get(i), output.value(i)));
+      BatchOutput output = BatchOutput.of(model.output(), forward.of(inputs), fitting);
+      for (Pending each : batch) {
+        ready.add(with(each.row(), each.place() == NONE ? null : output.value(each.place())));
       }
     }
   }
@@ -117,8 +140,8 @@ public final class ModelRows implements Iterator<Row>, AutoCloseable {
         new BytePointer(bytes), shape, new TensorOptions(row.dtype().scalarType()));
   }
 
-  private static Row with(Row row, Object value) {
-    Object[] values = new Object[row.size() + 1];
+  private static Row with(Row row, @Nullable Object value) {
+    @Nullable Object[] values = new @Nullable Object[row.size() + 1];
     for (int i = 0; i < row.size(); i++) {
       values[i] = row.get(i);
     }

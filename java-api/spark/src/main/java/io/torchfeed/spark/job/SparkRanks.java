@@ -7,6 +7,7 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Once;
 import io.torchfeed.internal.TimeLimit;
+import io.torchfeed.spark.InvalidRows;
 import io.torchfeed.spark.RankModel;
 import io.torchfeed.spark.RankProgress;
 import io.torchfeed.spark.RankTask;
@@ -83,6 +84,7 @@ public final class SparkRanks {
   private @Nullable Integer ranks;
   private @Nullable List<RowColumn> columns;
   private @Nullable RowOrder order;
+  private @Nullable InvalidRows invalid;
   private @Nullable String checkpoints;
   private @Nullable Integer kept;
   private @Nullable Integer keptBest;
@@ -150,6 +152,17 @@ public final class SparkRanks {
    */
   public SparkRanks rowOrder(RowOrder order) {
     this.order = Once.set("rowOrder", this.order, requireNonNull(order, "order"));
+    return this;
+  }
+
+  /**
+   * Sets the way of rows that do not fit the columns; by default {@link InvalidRows#ERROR}.
+   *
+   * @param way to leave them out, or not
+   * @return these ranks
+   */
+  public SparkRanks invalidRows(InvalidRows way) {
+    invalid = Once.set("invalidRows", invalid, requireNonNull(way, "way"));
     return this;
   }
 
@@ -270,7 +283,9 @@ public final class SparkRanks {
     requireNonNull(task, "task");
     SparkContext spark = rows.sparkSession().sparkContext();
     JobChecks.requireFixedExecutors(spark.conf());
-    RowEncoder encoder = RowEncoder.of(rows.schema(), columns == null ? List.of() : columns);
+    RowEncoder encoder =
+        RowEncoder.of(rows.schema(), columns == null ? List.of() : columns)
+            .withInvalid(invalid == null ? InvalidRows.ERROR : invalid);
     requireSerializable("task", task);
     RDD<InternalRow> partitions = InternalRows.of(rows, ranks);
     if (partitions.getNumPartitions() == 0) {
@@ -317,8 +332,8 @@ public final class SparkRanks {
     JobChecks.requireOwnSession(requireNonNull(rows, "rows"));
     requireNonNull(model, "model");
     StructType schema = rows.schema();
-    RowEncoder encoder = RowEncoder.of(schema, model.inputs());
-    StructType extended = ModelSchema.extended(schema, model.output());
+    RowEncoder encoder = RowEncoder.of(schema, model.inputs()).withInvalid(model.invalidRows());
+    StructType extended = ModelSchema.extended(schema, model.output(), model.invalidRows());
     ModelSchema.requireBuffers(model);
     requireSerializable("model", model);
     return rows.sparkSession()

@@ -6,7 +6,7 @@ import org.apache.spark.ml.param.IntParam;
 import org.apache.spark.ml.param.Param;
 import org.apache.spark.ml.param.ParamValidators;
 
-/** The weights, the validation and the early stop of a {@link TorchfeedEstimator}. */
+/** The rows, weights, validation and early stop of a {@link TorchfeedEstimator}. */
 abstract class EvaluatedEstimator extends Estimator<TorchfeedModel> {
   private static final long serialVersionUID = 1L;
 
@@ -22,6 +22,9 @@ abstract class EvaluatedEstimator extends Estimator<TorchfeedModel> {
   /** The evaluations before an early stop. */
   private final IntParam patience;
 
+  /** The way of rows that do not fit. */
+  private final Param<String> handleInvalid;
+
   EvaluatedEstimator(String uid) {
     this.uid = uid;
     weightCol = new Param<>(this, "weightCol", "column of weights; empty for none");
@@ -30,6 +33,8 @@ abstract class EvaluatedEstimator extends Estimator<TorchfeedModel> {
     patience =
         new IntParam(
             this, "patience", "epochs before an early stop; 0 for none", ParamValidators.gtEq(0));
+    handleInvalid = InvalidParam.of(this);
+    setDefault(handleInvalid, InvalidParam.DEFAULT);
     setDefault(weightCol, "");
     setDefault(validationIndicatorCol, "");
     setDefault(patience, 0);
@@ -65,6 +70,19 @@ abstract class EvaluatedEstimator extends Estimator<TorchfeedModel> {
    */
   public IntParam patience() {
     return patience;
+  }
+
+  /**
+   * Returns the parameter of the rows that do not fit.
+   *
+   * @return the parameter
+   */
+  public Param<String> handleInvalid() {
+    return handleInvalid;
+  }
+
+  final String invalid() {
+    return getOrDefault(handleInvalid);
   }
 
   final String weight() {

@@ -2,13 +2,19 @@
 package io.torchfeed.spark.pipeline;
 
 import io.torchfeed.memory.DType;
+import io.torchfeed.spark.InvalidRows;
 import io.torchfeed.spark.RankModel;
 import io.torchfeed.spark.RowColumn;
 import io.torchfeed.spark.rows.ModelSchema;
 import io.torchfeed.spark.rows.RowEncoder;
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -39,13 +45,24 @@ record NetColumns(TorchfeedNet<?> net, RowColumn output, RowColumn label, List<R
     return all.toArray(RowColumn[]::new);
   }
 
-  RankModel model(byte[] trained) {
-    return RankModel.of(trained, NetForward.factory(net), output, inputs.toArray(RowColumn[]::new));
+  /** Returns the columns of a DataFrame that columns of tensors need, each once. */
+  static Dataset<Row> select(Dataset<?> dataset, RowColumn... columns) {
+    return dataset.select(
+        Arrays.stream(columns)
+            .flatMap(column -> column.sources().stream())
+            .distinct()
+            .map(functions::col)
+            .toArray(Column[]::new));
+  }
+
+  RankModel model(byte[] trained, InvalidRows invalid) {
+    return RankModel.of(trained, NetForward.factory(net), output, inputs.toArray(RowColumn[]::new))
+        .withInvalidRows(invalid);
   }
 
   /** Returns the schema with the output; checks the inputs. */
-  StructType extended(StructType schema) {
+  StructType extended(StructType schema, InvalidRows invalid) {
     RowEncoder.of(schema, inputs);
-    return ModelSchema.extended(schema, output);
+    return ModelSchema.extended(schema, output, invalid);
   }
 }

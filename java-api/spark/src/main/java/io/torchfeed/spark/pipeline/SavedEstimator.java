@@ -14,9 +14,10 @@ import org.apache.spark.ml.util.MLWriter;
  * @param ranks the number of ranks
  * @param task of each rank
  * @param checkpoints the folder of the checkpoints
+ * @param invalid the way of rows that do not fit
  */
 record SavedEstimator(
-    String uid, NetColumns columns, int ranks, NetTask<?> task, String checkpoints)
+    String uid, NetColumns columns, int ranks, NetTask<?> task, String checkpoints, String invalid)
     implements Serializable {
   TorchfeedEstimator estimator() {
     TorchfeedEstimator estimator = new TorchfeedEstimator(uid, columns);
@@ -28,6 +29,9 @@ record SavedEstimator(
     }
     if (task.patience() > 0) {
       estimator.setPatience(task.patience());
+    }
+    if (!invalid.equals(InvalidParam.DEFAULT)) {
+      estimator.setHandleInvalid(invalid);
     }
     return estimator
         .setRanks(ranks)

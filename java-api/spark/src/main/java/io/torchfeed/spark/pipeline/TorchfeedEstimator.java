@@ -21,10 +21,7 @@ import org.apache.spark.ml.param.ParamValidators;
 import org.apache.spark.ml.util.MLReader;
 import org.apache.spark.ml.util.MLWritable;
 import org.apache.spark.ml.util.MLWriter;
-import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructType;
 import org.bytedeco.pytorch.Module;
 import org.jspecify.annotations.Nullable;
@@ -262,6 +259,18 @@ public final class TorchfeedEstimator extends EvaluatedEstimator implements MLWr
   }
 
   /**
+   * Sets the way of rows that do not fit, as {@link io.torchfeed.spark.InvalidRows} describes it,
+   * here and in the model.
+   *
+   * @param value {@code error}, {@code skip} or {@code keep}
+   * @return this estimator
+   */
+  public TorchfeedEstimator setHandleInvalid(String value) {
+    set(handleInvalid(), requireNonNull(value, "value"));
+    return this;
+  }
+
+  /**
    * Sets an early stop, when a number of epochs in a row had no lower loss of the validation.
    *
    * @param value how many; 0 for no early stop
@@ -303,10 +312,11 @@ public final class TorchfeedEstimator extends EvaluatedEstimator implements MLWr
               + columns.net().getClass().getName());
     }
     RowColumn[] all = ofTraining();
-    Dataset<Row> rows =
-        dataset.select(
-            Arrays.stream(all).map(each -> functions.col(each.name())).toArray(Column[]::new));
-    SparkRanks job = SparkRanks.on(rows).ranks((int) getOrDefault(ranks)).columns(all);
+    SparkRanks job =
+        SparkRanks.on(NetColumns.select(dataset, all))
+            .ranks((int) getOrDefault(ranks))
+            .columns(all)
+            .invalidRows(InvalidParam.rows(invalid()));
     if (onProgress != null) {
       job.onProgress(onProgress);
     }
@@ -337,7 +347,7 @@ public final class TorchfeedEstimator extends EvaluatedEstimator implements MLWr
   public StructType transformSchema(StructType schema) {
     requireNonNull(schema, "schema");
     RowEncoder.of(schema, List.of(ofTraining()));
-    return columns.extended(schema);
+    return columns.extended(schema, InvalidParam.rows(invalid()));
   }
 
   @Override
@@ -354,7 +364,8 @@ public final class TorchfeedEstimator extends EvaluatedEstimator implements MLWr
             columns,
             (int) getOrDefault(ranks),
             task(columns.net()),
-            getOrDefault(checkpoints))
+            getOrDefault(checkpoints),
+            invalid())
         .writer();
   }
 

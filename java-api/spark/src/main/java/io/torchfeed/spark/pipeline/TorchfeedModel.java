@@ -3,11 +3,13 @@ package io.torchfeed.spark.pipeline;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.spark.InvalidRows;
 import io.torchfeed.spark.job.SparkRanks;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
 import org.apache.spark.ml.Model;
+import org.apache.spark.ml.param.Param;
 import org.apache.spark.ml.param.ParamMap;
 import org.apache.spark.ml.util.MLReader;
 import org.apache.spark.ml.util.MLWritable;
@@ -38,10 +40,39 @@ public final class TorchfeedModel extends Model<TorchfeedModel> implements MLWri
   /** Its parameters. */
   private final byte[] trained;
 
+  /** The way of rows that do not fit. */
+  private final Param<String> handleInvalid;
+
   TorchfeedModel(String uid, NetColumns columns, byte[] trained) {
     this.uid = uid;
     this.columns = columns;
     this.trained = trained;
+    handleInvalid = InvalidParam.of(this);
+    setDefault(handleInvalid, InvalidParam.DEFAULT);
+  }
+
+  /**
+   * Returns the parameter of the rows that do not fit.
+   *
+   * @return the parameter
+   */
+  public Param<String> handleInvalid() {
+    return handleInvalid;
+  }
+
+  /**
+   * Sets the way of rows that do not fit, as {@link InvalidRows} describes it.
+   *
+   * @param value {@code error}, {@code skip} or {@code keep}
+   * @return this model
+   */
+  public TorchfeedModel setHandleInvalid(String value) {
+    set(handleInvalid, requireNonNull(value, "value"));
+    return this;
+  }
+
+  private InvalidRows invalid() {
+    return InvalidParam.rows(getOrDefault(handleInvalid));
   }
 
   /**
@@ -55,12 +86,13 @@ public final class TorchfeedModel extends Model<TorchfeedModel> implements MLWri
 
   @Override
   public Dataset<Row> transform(Dataset<?> dataset) {
-    return SparkRanks.transform(requireNonNull(dataset, "dataset").toDF(), columns.model(trained));
+    return SparkRanks.transform(
+        requireNonNull(dataset, "dataset").toDF(), columns.model(trained, invalid()));
   }
 
   @Override
   public StructType transformSchema(StructType schema) {
-    return columns.extended(requireNonNull(schema, "schema"));
+    return columns.extended(requireNonNull(schema, "schema"), invalid());
   }
 
   @Override
@@ -81,7 +113,10 @@ public final class TorchfeedModel extends Model<TorchfeedModel> implements MLWri
       public void saveImpl(String path) {
         StageFiles files = new StageFiles(sparkSession(), path);
         try {
-          files.write(TorchfeedModel.class, uid, new Saved(uid, columns, trained));
+          files.write(
+              TorchfeedModel.class,
+              uid,
+              new Saved(uid, columns, trained, getOrDefault(handleInvalid)));
           files.write(SAFETENSORS, trained);
         } catch (IOException e) {
           throw new UncheckedIOException("the model cannot be saved in " + path, e);
@@ -100,7 +135,8 @@ public final class TorchfeedModel extends Model<TorchfeedModel> implements MLWri
       @Override
       public TorchfeedModel load(String path) {
         Saved saved = new StageFiles(sparkSession(), path).read(Saved.class);
-        return new TorchfeedModel(saved.uid, saved.columns, saved.trained);
+        return new TorchfeedModel(saved.uid, saved.columns, saved.trained)
+            .setHandleInvalid(saved.invalid);
       }
     };
   }
@@ -123,11 +159,13 @@ public final class TorchfeedModel extends Model<TorchfeedModel> implements MLWri
     private final String uid;
     private final NetColumns columns;
     private final byte[] trained;
+    private final String invalid;
 
-    Saved(String uid, NetColumns columns, byte[] trained) {
+    Saved(String uid, NetColumns columns, byte[] trained, String invalid) {
       this.uid = uid;
       this.columns = columns;
       this.trained = trained;
+      this.invalid = invalid;
     }
   }
 }

@@ -5,7 +5,6 @@ import io.torchfeed.memory.DType;
 import io.torchfeed.spark.RowColumn;
 import io.torchfeed.spark.SparkRanksException;
 import io.torchfeed.spark.SparkRanksException.Problem;
-import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -26,7 +25,7 @@ import org.apache.spark.sql.types.UserDefinedType;
 import org.jspecify.annotations.Nullable;
 
 /** A value of a DataFrame's row, as the elements of a column. */
-final class ColumnSource implements Serializable {
+final class ColumnSource implements ValueSource, ValueSource.Reader {
   private static final long serialVersionUID = 1L;
 
   /** The fields of Spark ML's vectors. */
@@ -142,8 +141,13 @@ final class ColumnSource implements Serializable {
     return type instanceof StructType struct && Arrays.asList(struct.fieldNames()).equals(VECTOR);
   }
 
-  /** Writes all elements of a row; returns the problem if they do not fit. */
-  @Nullable String read(InternalRow row, ElementWriter into) {
+  @Override
+  public Reader reader() {
+    return this;
+  }
+
+  @Override
+  public @Nullable String read(InternalRow row, ElementWriter into) {
     if (row.isNullAt(ordinal)) {
       return "the value must not be null";
     }

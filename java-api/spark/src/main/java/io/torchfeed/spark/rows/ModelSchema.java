@@ -2,6 +2,7 @@
 package io.torchfeed.spark.rows;
 
 import io.torchfeed.internal.Checks;
+import io.torchfeed.spark.InvalidRows;
 import io.torchfeed.spark.RankModel;
 import io.torchfeed.spark.RowColumn;
 import io.torchfeed.spark.SparkRanksException;
@@ -18,16 +19,17 @@ public final class ModelSchema {
   /**
    * Returns a schema with the output column.
    *
+   * @param invalid of rows that do not fit; the output may be null if they are kept
    * @throws SparkRanksException if it has a column of this name already
    */
-  public static StructType extended(StructType schema, RowColumn output) {
+  public static StructType extended(StructType schema, RowColumn output, InvalidRows invalid) {
     if (Arrays.asList(schema.fieldNames()).contains(output.name())) {
       throw new SparkRanksException(
           Problem.SCHEMA,
           "the DataFrame has a column %s already; drop it, or name the output otherwise"
               .formatted(output.name()));
     }
-    return schema.add(output.name(), typeOf(output), false);
+    return schema.add(output.name(), typeOf(output), invalid == InvalidRows.KEEP);
   }
 
   private static DataType typeOf(RowColumn output) {

@@ -2,14 +2,16 @@
 package io.torchfeed.spark.rows;
 
 import io.torchfeed.memory.RowSpec;
+import io.torchfeed.spark.InvalidRows;
 import io.torchfeed.spark.RowColumn;
 import io.torchfeed.spark.SparkRanksException;
 import io.torchfeed.spark.SparkRanksException.Problem;
 import java.io.Serializable;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
@@ -20,13 +22,16 @@ import org.apache.spark.sql.types.StructType;
  */
 public final class RowEncoder implements Serializable {
   private static final long serialVersionUID = 1L;
+  private static final Logger LOGGER = System.getLogger("io.torchfeed.spark");
 
   private final RowColumn[] columns;
-  private final ColumnSource[] sources;
+  private final ValueSource[] sources;
+  private final InvalidRows invalid;
 
-  private RowEncoder(RowColumn[] columns, ColumnSource[] sources) {
+  private RowEncoder(RowColumn[] columns, ValueSource[] sources, InvalidRows invalid) {
     this.columns = columns;
     this.sources = sources;
+    this.invalid = invalid;
   }
 
   /**
@@ -37,23 +42,25 @@ public final class RowEncoder implements Serializable {
    */
   public static RowEncoder of(StructType schema, List<RowColumn> columns) {
     List<RowColumn> wanted = columns.isEmpty() ? ColumnSource.allOf(schema) : columns;
-    List<ColumnSource> sources = new ArrayList<>();
+    List<ValueSource> sources = new ArrayList<>();
     for (RowColumn column : wanted) {
-      List<String> names = Arrays.asList(schema.fieldNames());
-      int ordinal = names.indexOf(column.name());
-      if (ordinal != names.lastIndexOf(column.name())) {
-        throw new SparkRanksException(
-            Problem.SCHEMA,
-            "the DataFrame must have one column %s, got %s".formatted(column.name(), names));
-      }
-      if (ordinal < 0) {
-        throw new SparkRanksException(
-            Problem.SCHEMA,
-            "the DataFrame must have a column %s, got %s".formatted(column.name(), names));
-      }
-      sources.add(ColumnSource.of(schema.apply(ordinal).dataType(), ordinal, column));
+      sources.add(
+          column.table().isPresent()
+              ? TableSource.of(schema, column.table().get())
+              : ofValue(schema, column));
     }
-    return new RowEncoder(wanted.toArray(RowColumn[]::new), sources.toArray(ColumnSource[]::new));
+    return new RowEncoder(
+        wanted.toArray(RowColumn[]::new), sources.toArray(ValueSource[]::new), InvalidRows.ERROR);
+  }
+
+  private static ValueSource ofValue(StructType schema, RowColumn column) {
+    int ordinal = SchemaNames.ordinal(schema, column.name());
+    return ColumnSource.of(schema.apply(ordinal).dataType(), ordinal, column);
+  }
+
+  /** Returns this encoder with another way of rows that do not fit. */
+  public RowEncoder withInvalid(InvalidRows way) {
+    return new RowEncoder(columns, sources, way);
   }
 
   public List<RowColumn> columns() {
@@ -65,6 +72,9 @@ public final class RowEncoder implements Serializable {
     private final byte[] bytes;
     private final ByteBuffer[] parts;
     private final ElementWriter[] writers;
+    private final ValueSource.Reader[] readers;
+    private long left;
+    private String first = "";
 
     public Buffer() {
       long size = 0;
@@ -78,6 +88,7 @@ public final class RowEncoder implements Serializable {
       bytes = new byte[(int) size];
       parts = new ByteBuffer[columns.length];
       writers = new ElementWriter[columns.length];
+      readers = new ValueSource.Reader[columns.length];
       int start = 0;
       for (int i = 0; i < columns.length; i++) {
         RowSpec row = columns[i].row();
@@ -85,6 +96,7 @@ public final class RowEncoder implements Serializable {
             ByteBuffer.wrap(bytes, start, (int) row.bytes()).slice().order(ByteOrder.nativeOrder());
         writers[i] =
             ElementWriter.of(columns[i], parts[i].duplicate().order(ByteOrder.nativeOrder()));
+        readers[i] = sources[i].reader();
         start += (int) row.bytes();
       }
     }
@@ -93,17 +105,25 @@ public final class RowEncoder implements Serializable {
      * Encodes a row.
      *
      * @param number the number of the row in its partition, for messages
-     * @throws SparkRanksException if a value does not fit
+     * @return false if a value does not fit, so that the row is to be left out
+     * @throws SparkRanksException if a value does not fit, and that is an error
      */
-    public void encode(InternalRow row, long number) {
-      for (int i = 0; i < sources.length; i++) {
-        String problem = sources[i].read(row, writers[i]);
+    public boolean encode(InternalRow row, long number) {
+      for (int i = 0; i < readers.length; i++) {
+        String problem = readers[i].read(row, writers[i]);
         if (problem != null) {
-          throw new SparkRanksException(
-              Problem.ROW,
-              "row %d of the partition, column %s: %s".formatted(number, columns[i], problem));
+          refuse("row %d of the partition, column %s: %s".formatted(number, columns[i], problem));
+          return false;
         }
       }
+      return true;
+    }
+
+    private void refuse(String problem) {
+      if (invalid == InvalidRows.ERROR) {
+        throw new SparkRanksException(Problem.ROW, problem);
+      }
+      first = left++ == 0 ? problem : first;
     }
 
     public byte[] bytes() {
@@ -115,8 +135,14 @@ public final class RowEncoder implements Serializable {
       return parts[column].clear();
     }
 
+    /** Frees the memory, and warns of rows that were left out. */
     @Override
     public void close() {
+      if (left > 0) {
+        LOGGER.log(
+            Level.WARNING, "{0} rows of a partition do not fit; the first: {1}", left, first);
+        left = 0;
+      }
       for (ElementWriter writer : writers) {
         writer.close();
       }

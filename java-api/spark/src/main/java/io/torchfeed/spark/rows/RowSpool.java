@@ -77,11 +77,13 @@ public final class RowSpool {
         outputs.add(new Output(file));
       }
       byte[] bytes = buffer.bytes();
-      while (rows.hasNext()) {
-        if (hashes.size() % ROWS_BETWEEN_CHECKS == 0) {
+      for (long number = 0; rows.hasNext(); number++) {
+        if (number % ROWS_BETWEEN_CHECKS == 0) {
           check.run();
         }
-        buffer.encode(rows.next(), hashes.size());
+        if (!buffer.encode(rows.next(), number)) {
+          continue;
+        }
         hashes.add(
             XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET, bytes.length, HASH_SEED));
         for (int i = 0; i < outputs.size(); i++) {
