@@ -151,7 +151,7 @@ class FolderCurvesTest {
     Path run = folder.resolve("run");
     LoopMonitor curves = LoopMonitor.curves(run, 1);
     for (long step : new long[] {3, 5, 7, 5}) {
-      curves.evaluated(new Step(step, 0, 0, 1), Metric.ofScore(step));
+      curves.evaluated(new Step(step, 0, 0, 1), Metric.ofScore((double) step));
     }
     curves.leave();
     assertThat(rows(run, "evaluation/.*"))

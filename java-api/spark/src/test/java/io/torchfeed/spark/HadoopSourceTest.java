@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.RawLocalFileSystem;
@@ -47,7 +48,7 @@ class HadoopSourceTest {
     file = Files.write(folder.resolve("train.csv"), bytes(SIZE, 1));
     hadoop.setClass("fs.file.impl", FaultyFiles.class, RawLocalFileSystem.class);
     hadoop.setBoolean("fs.file.impl.disable.cache", true);
-    FaultyFiles.fault = null;
+    FaultyFiles.FAULT.set(null);
   }
 
   static byte[] bytes(int size, int seed) {
@@ -66,13 +67,12 @@ class HadoopSourceTest {
 
   /** A file system that may fail. */
   public static final class FaultyFiles extends RawLocalFileSystem {
-    static @Nullable IOException fault;
+    static final AtomicReference<@Nullable IOException> FAULT = new AtomicReference<>();
 
     @Override
     public FSDataInputStream open(org.apache.hadoop.fs.Path path, int bytes) throws IOException {
-      IOException thrown = fault;
+      IOException thrown = FAULT.getAndSet(null);
       if (thrown != null) {
-        fault = null;
         throw thrown;
       }
       return super.open(path, bytes);
@@ -201,12 +201,12 @@ class HadoopSourceTest {
   void failuresAreNamed() throws IOException {
     try (HadoopSource source = source()) {
       assertThat(source.size()).isEqualTo(SIZE);
-      FaultyFiles.fault = new IOException("a block is lost");
+      FaultyFiles.FAULT.set(new IOException("a block is lost"));
       failsWith(source, Problem.UNREADABLE, "a block is lost");
       assertThat(read(source, 0, 9)).isEqualTo(bytes(9, 1));
     }
     try (HadoopSource source = source()) {
-      FaultyFiles.fault = new AccessControlException("not for you");
+      FaultyFiles.FAULT.set(new AccessControlException("not for you"));
       failsWith(source, Problem.DENIED, "not for you");
     }
     try (HadoopSource source = HadoopSource.of(file + ".old", hadoop)) {
