@@ -194,7 +194,8 @@ class SamplerContractTest {
       for (int position = 0; position <= plan.size(); position++) {
         cursor.seek(position);
         SamplerState state = cursor.state();
-        assertThat(state).isEqualTo(SamplerState.of(plan, epoch, position));
+        assertThat(state).isEqualTo(stateOf(plan, epoch, position, state.partEnded()));
+        assertThat(state.partEnded() && position < plan.size()).isFalse();
         try (ResumableCursor.OfIndices resumed =
             SamplerState.fromJson(state.toJson()).resume(plan)) {
           assertThat(resumed.state()).isEqualTo(state);
@@ -206,6 +207,13 @@ class SamplerContractTest {
         }
       }
     }
+  }
+
+  /** Returns a state, with the mark of a part that ends before others: {@code of} has none. */
+  private static SamplerState stateOf(Sampler plan, long epoch, long position, boolean partEnded) {
+    SamplerState known = SamplerState.of(plan, epoch, position);
+    return new SamplerState(
+        known.plan(), epoch, known.segments(), false, known.orderDigest(), partEnded);
   }
 
   static long[] range(long end) {
