@@ -53,7 +53,7 @@ final class Arrows {
           sampler.torch: bindings internal sampler sampler.cursor
           sampler.balance: internal sampler sampler.cursor sampler.order
           sampler.split: internal sampler.order sampler.python
-          memory: bindings
+          memory: bindings internal
           trace: trace.ring
           trace.ring: internal
           trace.analysis: internal trace.ring

@@ -88,8 +88,8 @@ final class WindowColumn {
     int size = Math.toIntExact(count * row.elements());
     bytes.order(ByteOrder.LITTLE_ENDIAN);
     switch (row.dtype()) {
-      case BOOL, UINT8, INT8 -> into.put(
-              number, bytes.array(), bytes.arrayOffset() + bytes.position(), size);
+      case BOOL, UINT8, INT8 ->
+          into.put(number, bytes.array(), bytes.arrayOffset() + bytes.position(), size);
       case INT16 -> {
         short[] to = numbers instanceof short[] old && old.length >= size ? old : new short[size];
         bytes.asShortBuffer().get(to, 0, size);

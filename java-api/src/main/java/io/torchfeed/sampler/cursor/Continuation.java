@@ -71,13 +71,9 @@ public final class Continuation {
 
   /** Returns whether a position is the end of a part that is shorter than the longest rank's. */
   public static boolean endsBeforeOthers(Seekable cursor, long position) {
-    if (position < cursor.position() + cursor.remaining()) {
-      return false;
-    }
-    if (cursor instanceof PositionCursor part) {
-      return position < part.longest();
-    }
-    return cursor instanceof NumberedBatchCursor batches && batches.endsBeforeOthers();
+    return position == cursor.position() + cursor.remaining()
+        && cursor instanceof PartOfOrder part
+        && part.endsBeforeOthers();
   }
 
   /** Requires that a plan, which may be the caller's own, has returned a cursor. */

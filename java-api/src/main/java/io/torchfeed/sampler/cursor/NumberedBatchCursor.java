@@ -8,7 +8,7 @@ import io.torchfeed.sampler.BatchCursor;
  * A cursor over batches, any of which can be computed or looked up by its number. Subclasses supply
  * the contents of each batch.
  */
-public abstract class NumberedBatchCursor implements BatchCursor {
+public abstract class NumberedBatchCursor implements BatchCursor, PartOfOrder {
   private final Object plan;
   private final long batches;
   private long position;
@@ -38,7 +38,7 @@ public abstract class NumberedBatchCursor implements BatchCursor {
     return position;
   }
 
-  /** Returns whether other ranks have batches left at the end of this cursor, if they differ. */
+  @Override
   public boolean endsBeforeOthers() {
     return false;
   }

@@ -9,7 +9,7 @@ import io.torchfeed.sampler.Sampler;
  * A cursor over an order in which the index at any position can be computed or looked up.
  * Subclasses supply that index.
  */
-public abstract class PositionCursor implements Cursor {
+public abstract class PositionCursor implements Cursor, PartOfOrder {
   private final Object plan;
   private final long size;
   private long position;
@@ -51,6 +51,11 @@ public abstract class PositionCursor implements Cursor {
    */
   public long longest() {
     return size;
+  }
+
+  @Override
+  public final boolean endsBeforeOthers() {
+    return size < longest();
   }
 
   /** Closes the source of the cursor; may be called more than once, from any thread. */
