@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The content of a file in a bucket; notes each read, and may change or fail. */
 final class CountedSource implements ByteSource {
@@ -20,7 +21,7 @@ final class CountedSource implements ByteSource {
   private final byte[] content;
   private final List<Range> ranges = new CopyOnWriteArrayList<>();
   volatile String version;
-  volatile int failures; // of the next reads
+  final AtomicInteger failures = new AtomicInteger(); // of the next reads
 
   private CountedSource(String name, byte[] content, String version) {
     this.name = name;
@@ -74,8 +75,7 @@ final class CountedSource implements ByteSource {
 
   @Override
   public int read(long offset, ByteBuffer into) throws IOException {
-    if (failures > 0) {
-      failures--;
+    if (failures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
       throw new IOException("the line is cut");
     }
     if (offset >= content.length) {

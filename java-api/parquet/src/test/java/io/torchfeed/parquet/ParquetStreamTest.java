@@ -205,7 +205,7 @@ class ParquetStreamTest {
       while (pass.hasNext()) {
         seen.add(Clicks.ids(pass.next()));
         if (seen.size() % 10 == 0) {
-          sources.get(seen.size() / 10 % 2).failures = 1;
+          sources.get(seen.size() / 10 % 2).failures.set(1);
         }
       }
       assertThat(seen).isEqualTo(epoch(stream(), 0, 0));

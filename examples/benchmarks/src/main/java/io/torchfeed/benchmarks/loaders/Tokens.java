@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks.loaders;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
@@ -112,7 +114,7 @@ public final class Tokens {
     }
     for (int round = 0; round < rounds; round++) {
       for (Map.Entry<String, Form> form : forms.entrySet()) {
-        rates.get(form.getKey())[round] = form.getValue().rate();
+        requireNonNull(rates.get(form.getKey()))[round] = form.getValue().rate();
       }
     }
     double[] limit = rates.values().iterator().next();
