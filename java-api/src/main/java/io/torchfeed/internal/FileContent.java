@@ -103,7 +103,10 @@ public final class FileContent {
     String decoded = new String(begin, StandardCharsets.UTF_8).replaceFirst("^\ufeff", "").strip();
     int wrong = decoded.indexOf(NO_LETTER);
     if (wrong >= 0 && wrong < decoded.length() - 1) { // more than a letter that is cut
-      if (text.chars().anyMatch(letter -> letter > DELETE && letter < FIRST_OF_LATIN_1)) {
+      boolean isMostlyAscii =
+          text.chars().filter(letter -> letter < DELETE).count() > text.length() / 2;
+      if (!isMostlyAscii
+          || text.chars().anyMatch(letter -> letter > DELETE && letter < FIRST_OF_LATIN_1)) {
         return null;
       }
       decoded = text;

@@ -42,6 +42,7 @@ class FileContentTest {
   void otherBytesThanThoseOfUtf8AreTextInLatin1() {
     assertThat(FileContent.of(new byte[] {'a', (byte) 0xE9, 'b', 'c'})).contains("\"aébc\"");
     assertThat(FileContent.of(new byte[] {'a', (byte) 0x81, 'b', 'c'})).isNull();
+    assertThat(FileContent.of(new byte[] {-1, -1, 'a', 'b'})).isNull();
   }
 
   @Test
