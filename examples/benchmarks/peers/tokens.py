@@ -20,7 +20,7 @@ try:
     if form == "litdata":
         from litdata import StreamingDataLoader, StreamingDataset, TokensLoader, optimize
 except ImportError as missing:
-    print(f"missing {missing}; examples/benchmarks/peers/requirements.txt lists what is needed")
+    print(f"missing {missing}; it needs examples/benchmarks/peers/requirements.txt and, for its loader, litdata")
     sys.exit(1)
 
 path = pathlib.Path(sys.argv[2])

@@ -173,9 +173,8 @@ final class GroupStream implements StreamDataset.ColumnStream {
 
   @Override
   public void close() throws IOException {
-    try {
+    try (reader) {
       closeGroup();
-      reader.close();
     } finally {
       window.close();
       context.release();

@@ -60,8 +60,8 @@ final class SourceInput implements InputFile {
 
   @Override
   public ByteBuffer readRange(long offset, int length) throws IOException {
-    if (length
-        == 0) { // Hardwood asks again and again behind a column that is shorter than its pages
+    // Hardwood asks again and again behind a column that is shorter than its pages.
+    if (length == 0) {
       throw new EOFException("the pages of a column continue behind its end, at byte " + offset);
     }
     ByteBuffer bytes = ByteBuffer.allocate(length);
