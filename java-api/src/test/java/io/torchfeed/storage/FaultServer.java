@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
@@ -215,6 +216,19 @@ public final class FaultServer implements AutoCloseable {
   /** Returns an answer of a status with an empty body. */
   public static Reply status(int status, Map<String, String> headers) {
     return (request, connection) -> connection.text(status, headers, "");
+  }
+
+  /**
+   * Closes this server and keeps its port, where connections are refused then: the port could go to
+   * a server of another test otherwise.
+   */
+  public Socket closeButKeepPort() throws IOException {
+    int port = listener.getLocalPort();
+    close();
+    Socket holder = new Socket();
+    holder.setReuseAddress(true); // connections that have ended still use the port
+    holder.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+    return holder;
   }
 
   @Override

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.storage.ByteSourceException.Problem;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -126,14 +127,15 @@ class HttpContactTest {
     try (HttpSource known = source(OPTIONS.withRetryLimit(Duration.ofSeconds(6)));
         HttpSource source = source(OPTIONS)) {
       assertThat(HttpSourceTest.read(known, 0, 9)).isEqualTo(HttpSourceTest.bytes(9, 1));
-      server.close();
-      isUnavailable(source, message, " within PT5S");
-      assertThatExceptionOfType(ByteSourceException.class)
-          .isThrownBy(() -> HttpSourceTest.read(known, 9, 9))
-          .withMessageContainingAll(message, " within PT6S");
-    }
-    try (HttpSource once = source(OPTIONS.withRetryLimit(Duration.ZERO))) {
-      isUnavailable(once, message);
+      try (Socket port = server.closeButKeepPort();
+          HttpSource once = source(OPTIONS.withRetryLimit(Duration.ZERO))) {
+        assertThat(port.isBound()).isTrue();
+        isUnavailable(source, message, " within PT5S");
+        assertThatExceptionOfType(ByteSourceException.class)
+            .isThrownBy(() -> HttpSourceTest.read(known, 9, 9))
+            .withMessageContainingAll(message, " within PT6S");
+        isUnavailable(once, message);
+      }
     }
   }
 
