@@ -19,7 +19,9 @@ final class ClassScores {
 
   private static final torch.ScalarType LONG = torch.ScalarType.Long;
 
-  /** Real numbers {@code [n, classes]}. */
+  private static final int MAX_VALUES = 1 << 20; // of a part that is copied to an array
+
+  /** Real numbers {@code [n, classes]}, which may be part of a graph of gradients. */
   final Tensor scores;
 
   /** A class in [0, classes) for each of the n samples. */
@@ -63,12 +65,12 @@ final class ClassScores {
     }
     long[] all = Values.wholes(target);
     long[] counted = counted(all, classes);
-    Tensor rows = output.detach().reshape(all.length, classes);
-    if (counted.length < all.length) {
-      rows = rows.index_select(0, Tensor.create(counted).to(rows.device(), LONG));
+    Tensor rows = shape.length == 2 ? output : output.reshape(all.length, classes);
+    if (counted.length == all.length) {
+      return new ClassScores(rows, all, classes);
     }
-    long[] kept = Arrays.stream(counted).map(row -> all[(int) row]).toArray();
-    return new ClassScores(rows, kept, classes);
+    Tensor kept = rows.detach().index_select(0, Tensor.create(counted).to(rows.device(), LONG));
+    return new ClassScores(kept, Labels.select(all, counted), classes);
   }
 
   /** Returns the rows that count, after a check of all. */
@@ -97,6 +99,37 @@ final class ClassScores {
    * of an equal score those with a lower number; all of them if a score of the sample is NaN.
    */
   long[] places() {
+    boolean isLong = scores.scalar_type().intern() == LONG; // more digits than a double
+    return scores.is_cpu() && !isLong ? placesOnHost() : placesOnDevice();
+  }
+
+  private long[] placesOnHost() {
+    long[] places = new long[target.length];
+    int step = Math.max(1, MAX_VALUES / classes);
+    for (int from = 0; from < places.length; from += step) {
+      int count = Math.min(step, places.length - from);
+      double[] part = Values.reals(step < places.length ? scores.narrow(0, from, count) : scores);
+      for (int row = 0; row < count; row++) {
+        places[from + row] = place(part, row * classes, (int) target[from + row]);
+      }
+    }
+    return places;
+  }
+
+  private long place(double[] all, int start, int of) {
+    double own = all[start + of];
+    int place = 0;
+    for (int other = 0; other < classes; other++) {
+      double score = all[start + other];
+      if (Double.isNaN(score)) {
+        return classes;
+      }
+      place += score > own || (score == own && other < of) ? 1 : 0;
+    }
+    return place;
+  }
+
+  long[] placesOnDevice() {
     if (target.length == 0) {
       return new long[0];
     }

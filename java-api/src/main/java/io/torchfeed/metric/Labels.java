@@ -51,7 +51,8 @@ final class Labels {
     return new Labels(select(all, counted), select(chosen, counted));
   }
 
-  private static long[] select(long[] values, long[] rows) {
+  /** Returns the values of some rows. */
+  static long[] select(long[] values, long[] rows) {
     return Arrays.stream(rows).map(row -> values[(int) row]).toArray();
   }
 }

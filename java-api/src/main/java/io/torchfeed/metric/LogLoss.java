@@ -67,7 +67,7 @@ public final class LogLoss extends Metric {
     for (int from = 0; from < rows; from += step) {
       try (PointerScope scope = new PointerScope()) {
         int count = Math.min(step, rows - from);
-        Tensor part = all.scores.narrow(0, from, count);
+        Tensor part = all.scores.detach().narrow(0, from, count);
         Tensor of = Tensor.create(all.target).narrow(0, from, count).unsqueeze(1);
         Tensor logs = part.log_softmax(1, new ScalarTypeOptional(torch.ScalarType.Double));
         add(Values.reals(logs.gather(1, of.to(logs.device(), torch.ScalarType.Long))));

@@ -21,13 +21,15 @@ final class Values {
     double[] values = new double[count(tensor)];
     if (values.length > 0) {
       try (PointerScope scope = new PointerScope()) {
-        tensor
-            .detach()
-            .cpu()
-            .to(torch.ScalarType.Double)
-            .contiguous()
-            .data_ptr_double()
-            .get(values);
+        if (tensor.scalar_type().intern() == torch.ScalarType.Float) {
+          float[] floats = new float[values.length];
+          onHost(tensor, torch.ScalarType.Float).data_ptr_float().get(floats);
+          for (int i = 0; i < floats.length; i++) {
+            values[i] = floats[i];
+          }
+        } else {
+          onHost(tensor, torch.ScalarType.Double).data_ptr_double().get(values);
+        }
       }
     }
     return values;
@@ -38,10 +40,20 @@ final class Values {
     long[] values = new long[count(tensor)];
     if (values.length > 0) {
       try (PointerScope scope = new PointerScope()) {
-        tensor.detach().cpu().to(torch.ScalarType.Long).contiguous().data_ptr_long().get(values);
+        onHost(tensor, torch.ScalarType.Long).data_ptr_long().get(values);
       }
     }
     return values;
+  }
+
+  /** Returns the tensor, or a copy of it in the order of the rows. */
+  private static Tensor onHost(Tensor tensor, torch.ScalarType type) {
+    boolean isThere =
+        tensor.is_cpu()
+            && tensor.is_contiguous()
+            && !tensor.is_neg()
+            && tensor.scalar_type().intern() == type;
+    return isThere ? tensor : tensor.detach().cpu().to(type).resolve_neg().contiguous();
   }
 
   /** Returns the number of values, which must fit into an array. */
