@@ -190,6 +190,44 @@ TEST(FileColumn, NamesTheFirstRowMissingFromATruncatedFile) {
   EXPECT_EQ(gathered(column, {5})[4], 0);  // the truncated part comes back as a hole
 }
 
+TEST(FileColumn, NamesTheFirstRowOfThePagesMissingFromATruncatedFile) {
+  const RowFiles files;
+  const Bytes content = counted(100 * 1000);
+  const std::string path = files.write("rows", content);
+  FileColumn column(1000, 1);
+  column.add_file(path, 0, 1000, 100);
+  EXPECT_EQ(gathered(column, {0, 99, 50}).size(), 3000U);
+
+  std::filesystem::resize_file(path, 30'000);
+
+  expect_unreadable(column, {1, 29, 30, 2}, 30, "row 30, bytes 30000 to 31000");
+  expect_unreadable(column, {1, 32, 31}, 32, "row 32, bytes 32000 to 33000");
+  expect_unreadable(column, {1, 30, 99}, 30, "row 30");  // in the page that holds the end
+  expect_unreadable(column, {1, 99, 30}, 99, "the file now has 30000 bytes, but had 100000");
+  EXPECT_EQ(gathered(column, {1, 29})[1000], content[29'000]);
+}
+
+TEST(FileColumn, ReadsRowsOfManyFilesInAnyOrder) {
+  const RowFiles files;
+  const Bytes content = counted(3000);
+  FileColumn column(10, 1);
+  std::vector<size_t> rows;
+  for (size_t i = 0; i < 30; ++i) {
+    const Bytes part(content.begin() + static_cast<int64_t>(i * 100),
+                     content.begin() + static_cast<int64_t>(i * 100 + 100));
+    column.add_file(files.write(std::to_string(i), part), 0, 10, 10);
+  }
+  for (size_t i = 0; i < 300; ++i) {
+    rows.push_back(i * 7 % 300);
+  }
+  const Bytes target = gathered(column, rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_EQ(target[i * 10 + 3], content[rows[i] * 10 + 3]) << i;
+  }
+  std::filesystem::resize_file(files.path() + "/7", 95);
+  expect_unreadable(column, {0, 10, 79, 5}, 79, "/7: row 9");
+}
+
 TEST(FileColumn, ReadsRowsToTheirPlaces) {
   const RowFiles files;
   FileColumn column(2, 1);

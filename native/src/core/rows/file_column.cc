@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -18,6 +19,16 @@ namespace {
 
 // Adjacent rows are read in one call, bounded so that an interrupt is noticed in time.
 constexpr int64_t kMostBytesARead = int64_t{8} << 20;
+// Longer ones are better read at once if they are not in memory.
+constexpr int64_t kMostBytesMapped = int64_t{1} << 20;
+// The system reads 128 KB around a page that is not in memory, which is much more than such a row.
+constexpr int64_t kShortRow = int64_t{16} << 10;
+
+/// Returns whether a copy from a mapped file has waited for a disk.
+bool is_slow(std::chrono::nanoseconds duration, int64_t bytes) {
+  constexpr std::chrono::microseconds kStart{40};
+  return duration > kStart + std::chrono::nanoseconds(bytes);  // 1 GB/s
+}
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -104,8 +115,12 @@ void FileColumn::add_file(const std::string& path, int64_t offset_bytes, int64_t
                 std::to_string(offset_bytes) + " on, got a file of " + bytes(size));
   }
   const bool has_cached_reads = can_read_cached(opened);
+  const bool is_mapped = has_cached_reads && row_bytes_ <= kMostBytesMapped;
+  const auto faults =
+      row_bytes_ <= kShortRow ? MappedFile::Faults::kAlone : MappedFile::Faults::kAround;
+  MappedFile mapped = is_mapped ? MappedFile(opened.value(), size, faults) : MappedFile();
   files_.push_back({path, std::move(opened), has_cached_reads, size, offset_bytes, stride_bytes,
-                    this->rows(), end});
+                    this->rows(), end, std::move(mapped)});
 }
 
 const FileColumn::File& FileColumn::file_of(int64_t row) const {
@@ -182,12 +197,37 @@ std::string FileColumn::shrunk(const File& file) {
          std::to_string(file.opened_bytes) + " when it was opened";
 }
 
+bool FileColumn::is_shorter(const File& file) {
+  struct stat now {};
+  return ::fstat(file.descriptor.value(), &now) != 0 || now.st_size < file.opened_bytes;
+}
+
 bool FileColumn::gather(std::byte* target, const WantedRows& wanted,
                         const std::atomic<bool>& stop) const {
   if (row_bytes_ == 0) {
     return true;
   }
+  Copied copied;
+  try {
+    if (!gather(target, wanted, stop, &copied)) {
+      return false;
+    }
+  } catch (const UnreadableRow&) {
+    // An earlier row may be missing, too, in a page that continues with zeros.
+    return gather(target, wanted, stop, nullptr);
+  }
+  std::sort(copied.begin(), copied.end());
+  const auto end = std::unique(copied.begin(), copied.end());
+  const bool is_whole =
+      std::none_of(copied.begin(), end, [](const File* file) { return is_shorter(*file); });
+  return is_whole || gather(target, wanted, stop, nullptr);
+}
+
+bool FileColumn::gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
+                        Copied* copied) const {
+  bool is_copied = false;  // the first row is read: whether it is in memory is known then
   bool asked = false;
+  std::chrono::steady_clock::time_point last;
   for (std::size_t done = 0; done < wanted.rows.size();) {
     if (stop.load(std::memory_order_relaxed)) {
       return false;
@@ -196,17 +236,36 @@ bool FileColumn::gather(std::byte* target, const WantedRows& wanted,
     const Run run = run_of(file, wanted, done);
     const int64_t run_bytes = static_cast<int64_t>(run.rows) * row_bytes_;
     std::byte* place = target + static_cast<int64_t>(run.place) * row_bytes_;
-    int64_t read_bytes = 0;
-    if (!asked && file.has_cached_reads) {
-      read(file, place, run, Patience::kNone, stop, read_bytes);
-      asked = read_bytes < run_bytes;
+    const bool is_mapped =
+        copied != nullptr && !asked && file.mapped.is_mapped() && run_bytes <= kMostBytesMapped;
+    if (is_mapped && is_copied &&
+        file.mapped.copy(place, file.position_of(run.first), static_cast<std::size_t>(run_bytes))) {
+      if (copied->empty() || copied->back() != &file) {
+        copied->push_back(&file);
+      }
+      const auto now = std::chrono::steady_clock::now();
+      asked = is_slow(now - last, run_bytes);
+      last = now;
       if (asked) {
         read_ahead(wanted, done);
       }
-    }
-    read(file, place, run, Patience::kWaits, stop, read_bytes);
-    if (read_bytes < run_bytes) {
-      return false;  // stopped
+    } else {
+      int64_t read_bytes = 0;
+      if (!asked && file.has_cached_reads) {
+        read(file, place, run, Patience::kNone, stop, read_bytes);
+        asked = read_bytes < run_bytes;
+        if (asked) {
+          read_ahead(wanted, done);
+        }
+      }
+      read(file, place, run, Patience::kWaits, stop, read_bytes);
+      if (read_bytes < run_bytes) {
+        return false;  // stopped
+      }
+      if (is_mapped) {
+        is_copied = true;
+        last = std::chrono::steady_clock::now();
+      }
     }
     swap_bytes(place, static_cast<std::size_t>(run_bytes), swap_bytes_);
     done += run.rows;

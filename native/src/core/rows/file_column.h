@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "core/file_descriptor.h"
+#include "core/mapped_file.h"
 #include "core/rows/wanted_rows.h"
 
 namespace torchfeed {
 
 /// Rows of equal length, stored one after another in files that stay open until the column is
-/// destroyed. Files are read, never mapped: truncating a mapped file raises a SIGBUS that ends the
-/// process; here it is an error. Thread-safe once all files are added.
+/// destroyed. Short rows are copied from mapped files, others are read. A truncated file is an
+/// error. Thread-safe once all files are added.
 class FileColumn {
  public:
   /// @param row_bytes   length of a row, at least 0
@@ -46,6 +47,7 @@ class FileColumn {
     int64_t stride_bytes;
     int64_t first;  // the column's number of this file's first row
     int64_t end;
+    MappedFile mapped;  // if rows are short, and in memory once they were read
 
     [[nodiscard]] int64_t position_of(int64_t row) const {
       return offset_bytes + (row - first) * stride_bytes;
@@ -59,10 +61,17 @@ class FileColumn {
     std::size_t rows;
   };
 
+  /// The files of a gather from whose mapped bytes rows were copied.
+  using Copied = std::vector<const File*>;
+
   [[nodiscard]] const File& file_of(int64_t row) const;
   /// Returns the run with which the wanted rows continue after the first `done`.
   [[nodiscard]] Run run_of(const File& file, const WantedRows& wanted, std::size_t done) const;
   enum class Patience { kNone, kWaits };
+
+  /// Gathers rows; copies from mapped files, and notes those, unless `copied` is null.
+  bool gather(std::byte* target, const WantedRows& wanted, const std::atomic<bool>& stop,
+              Copied* copied) const;
 
   /// Reads the rest of a run after its first `done` bytes; with `Patience::kNone` only bytes in the
   /// page cache. Stops once `stop` is set.
@@ -71,6 +80,8 @@ class FileColumn {
   /// Asks the operating system to start reading all wanted rows but the first `done`.
   void read_ahead(const WantedRows& wanted, std::size_t done) const;
   [[nodiscard]] std::string described(const File& file, int64_t row) const;
+  /// Returns whether a file is shorter than when it was opened.
+  [[nodiscard]] static bool is_shorter(const File& file);
   [[nodiscard]] static std::string shrunk(const File& file);
 
   const int64_t row_bytes_;

@@ -2,8 +2,8 @@
 #include "core/rows/transformed_column.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "core/rows/row_prefetch.h"
 #include "core/stream_copy.h"
@@ -31,7 +31,8 @@ bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
   const std::size_t all = wanted.rows.size();
   const std::size_t most = std::min(
       all, std::max<std::size_t>(1, kBytesAtOnce / std::max<std::size_t>(1, source_bytes)));
-  std::vector<std::byte> rows(resident == nullptr ? most * source_bytes : 0);
+  const auto rows =
+      std::make_unique_for_overwrite<std::byte[]>(resident == nullptr ? most * source_bytes : 0);
   for (std::size_t done = 0; done < all; done += most) {
     const std::size_t count = std::min(most, all - done);
     const auto here = wanted.rows.subspan(done, count);
@@ -41,7 +42,7 @@ bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
     }
     try {
       if (resident == nullptr &&
-          !source_->gather(rows.data(), {here, {}, samples, wanted.key}, stop, Stores::kCached)) {
+          !source_->gather(rows.get(), {here, {}, samples, wanted.key}, stop, Stores::kCached)) {
         return false;
       }
     } catch (const UnreadableRow& error) {
@@ -53,7 +54,7 @@ bool TransformedColumn::gather(std::byte* target, const WantedRows& wanted,
                      kLinesOfTransformedRow);
       }
       const std::byte* const source =
-          resident == nullptr ? rows.data() + i * source_bytes : resident + here[i] * source_bytes;
+          resident == nullptr ? rows.get() + i * source_bytes : resident + here[i] * source_bytes;
       transform(target + wanted.place(done + i) * target_bytes, source,
                 {wanted.key.seed, wanted.key.epoch, static_cast<int64_t>(samples[i])}, used);
     }

@@ -27,10 +27,13 @@ import java.util.List;
  * }
  * }</pre>
  *
- * <p>The loader's threads read the rows of a batch straight into its memory, through the page cache
- * of the operating system, and adjacent rows in one read. The files are read rather than mapped:
- * truncating a mapped file kills the JVM with a SIGBUS, while a failed read costs one batch, which
- * throws {@link io.torchfeed.data.SampleException}. The files are opened when the dataset is
+ * <p>The loader's threads copy the rows of a batch from the page cache of the operating system
+ * straight into its memory. Files on local disks are mapped for this: their pages in use count as
+ * resident memory of the process, which the system takes back when it needs it. With {@code
+ * TORCHFEED_MAPPED_FILES=0} in the environment they are read instead, for containers that are
+ * stopped at a size of that memory. A file that is truncated, or whose disk fails, costs one batch,
+ * which throws {@link io.torchfeed.data.SampleException}: the SIGBUS of a mapped file is caught,
+ * and a handler that was set before gets all others. The files are opened when the dataset is
  * created and stay open until this dataset and the loaders over it are closed, so they may be
  * renamed or removed in the meantime; writes to them are visible in batches read later.
  * Thread-safe.
