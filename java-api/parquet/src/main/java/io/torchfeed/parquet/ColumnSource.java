@@ -4,6 +4,7 @@ package io.torchfeed.parquet;
 import io.torchfeed.memory.RowSpec;
 import java.nio.ByteBuffer;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Makes a column of rows of fixed size from leaves of a file. Immutable. */
 interface ColumnSource {
@@ -36,6 +37,14 @@ interface ColumnSource {
      * @throws ParquetException if a value does not fit
      */
     void fill(List<LeafBatch> leaves, int count, ByteBuffer into, BatchPlace place);
+
+    /**
+     * Returns the array that begins with all elements of the rows of a batch, of the dtype's type;
+     * null if there is none, and {@link #fill} makes them.
+     */
+    default @Nullable Object whole(List<LeafBatch> leaves, int count) {
+      return null;
+    }
 
     @Override
     default void close() {}

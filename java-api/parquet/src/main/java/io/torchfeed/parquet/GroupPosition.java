@@ -46,8 +46,7 @@ record GroupPosition(int group, long row, int delivered, int rows) {
 
   @Override
   public String toString() {
-    return delivered == 0
-        ? "%d:%d".formatted(group, row)
-        : "%d:%d:%d:%d".formatted(group, row, delivered, rows);
+    String window = group + ":" + row; // once for each batch
+    return delivered == 0 ? window : window + ":" + delivered + ":" + rows;
   }
 }

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** Reads row groups in batches; keeps the last file open. Not thread-safe. */
 final class GroupReader implements AutoCloseable {
   private final HardwoodContext context;
+  private final ReadMemory memory;
   private final int batchRows;
   private final @Nullable FilterPredicate filter;
   private @Nullable FilePlan file;
@@ -22,10 +23,13 @@ final class GroupReader implements AutoCloseable {
   /**
    * Reads batches of at most this many rows.
    *
+   * @param memory for the bytes of the open row group
    * @param filter of the rows; null for all
    */
-  GroupReader(HardwoodContext context, int batchRows, @Nullable FilterPredicate filter) {
+  GroupReader(
+      HardwoodContext context, ReadMemory memory, int batchRows, @Nullable FilterPredicate filter) {
     this.context = context;
+    this.memory = memory;
     this.batchRows = batchRows;
     this.filter = filter;
   }
@@ -64,7 +68,11 @@ final class GroupReader implements AutoCloseable {
    * @throws ParquetException if it cannot be read
    */
   Group open(FilePlan plan, GroupPlace place, List<Leaf> leaves) throws IOException {
-    return new Group(plan, place, open(plan), leaves);
+    ParquetFileReader opened = open(plan);
+    if (input != null) {
+      input.beginGroup();
+    }
+    return new Group(plan, place, opened, leaves);
   }
 
   /** The batches of a row group, one after the other. */
@@ -152,7 +160,15 @@ final class GroupReader implements AutoCloseable {
 
     @Override
     public void close() {
-      columns.close();
+      boolean isUnused = false;
+      try {
+        columns.close();
+        isUnused = !Thread.currentThread().isInterrupted(); // then Hardwood has not waited
+      } finally {
+        if (input != null) {
+          input.endGroup(isUnused);
+        }
+      }
     }
   }
 
@@ -161,7 +177,7 @@ final class GroupReader implements AutoCloseable {
       return reader;
     }
     close();
-    SourceInput source = plan.input().get();
+    SourceInput source = plan.input().get().with(memory);
     try {
       ParquetFileReader opened = ParquetFileReader.open(source, context);
       file = plan;

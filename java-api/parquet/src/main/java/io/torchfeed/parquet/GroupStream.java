@@ -32,7 +32,7 @@ final class GroupStream implements StreamDataset.ColumnStream {
     this.at = at;
     this.context = context;
     window = new Window(rule);
-    reader = new GroupReader(context.acquire(), rule.batchRows(), rule.filter());
+    reader = new GroupReader(context.acquire(), context.memory(), rule.batchRows(), rule.filter());
   }
 
   /**

@@ -21,6 +21,17 @@ final class NumberBytes {
     return dtype == DType.FLOAT32 || dtype == DType.FLOAT64;
   }
 
+  /** Returns whether an array has the elements of a dtype of numbers as they are. */
+  static boolean isOf(DType dtype, Object values) {
+    return switch (dtype) {
+      case INT32 -> values instanceof int[];
+      case INT64 -> values instanceof long[];
+      case FLOAT32 -> values instanceof float[];
+      case FLOAT64 -> values instanceof double[];
+      default -> false;
+    };
+  }
+
   /**
    * Requires a number of a dtype.
    *

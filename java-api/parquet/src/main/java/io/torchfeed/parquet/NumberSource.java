@@ -3,6 +3,7 @@ package io.torchfeed.parquet;
 
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.parquet.ParquetException.Problem;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
@@ -53,8 +54,48 @@ record NumberSource(ParquetColumn column) implements ColumnSource {
 
   @Override
   public Filler filler() {
-    return (leaves, count, into, place) ->
+    return new Filler() {
+      @Override
+      public void fill(List<LeafBatch> leaves, int count, ByteBuffer into, BatchPlace place) {
         new Filling(leaves.get(0), new NumberBytes(row().dtype(), into), place).run(count);
+      }
+
+      @Override
+      public @Nullable Object whole(List<LeafBatch> leaves, int count) {
+        LeafBatch leaf = leaves.get(0);
+        boolean isWhole = NumberBytes.isOf(row().dtype(), leaf.values()) && isWhole(leaf, count);
+        return isWhole ? leaf.values() : null;
+      }
+    };
+  }
+
+  /** Returns whether the values of a leaf are the elements of the rows, all of them. */
+  private boolean isWhole(LeafBatch leaf, int count) {
+    return leaf.kind().isPlain() && !leaf.hasNulls() && areListsWhole(leaf, count);
+  }
+
+  private boolean areListsWhole(LeafBatch leaf, int count) {
+    int items = count;
+    for (int layer = 0, list = 0; layer < leaf.layers(); layer++) {
+      if (leaf.isList(layer)) {
+        int[] offsets = leaf.listOffsets(layer);
+        int length = length(leaf, list++);
+        for (int i = 0; i < items; i++) {
+          if (offsets[i + 1] - offsets[i] != length) {
+            return false;
+          }
+        }
+        items *= length;
+      }
+    }
+    return true;
+  }
+
+  /** Returns how many items a list has, the outermost is 0. */
+  private int length(LeafBatch leaf, int list) {
+    return leaf.lists() == 1
+        ? Math.toIntExact(row().elements())
+        : Math.toIntExact(row().shape().get(list));
   }
 
   /** The filling of a batch. */
@@ -73,8 +114,7 @@ record NumberSource(ParquetColumn column) implements ColumnSource {
 
     void run(int count) {
       boolean isBytes = leaf.kind() == LeafKind.BYTES;
-      boolean isWhole = leaf.kind().isPlain() && !leaf.hasNulls() && areListsWhole(count);
-      if (isWhole && into.putAll(leaf.values(), count * elements)) {
+      if (isWhole(leaf, count) && into.putAll(leaf.values(), count * elements)) {
         return;
       }
       for (int record = 0; record < count; record++) {
@@ -83,29 +123,6 @@ record NumberSource(ParquetColumn column) implements ColumnSource {
           place.refuse(record, place.unfit(record, column.toString(), problem));
         }
       }
-    }
-
-    /** Returns whether the leaves are the elements, all of them. */
-    private boolean areListsWhole(int count) {
-      int items = count;
-      for (int layer = 0, list = 0; layer < leaf.layers(); layer++) {
-        if (leaf.isList(layer)) {
-          int[] offsets = leaf.listOffsets(layer);
-          int length = length(list++);
-          for (int i = 0; i < items; i++) {
-            if (offsets[i + 1] - offsets[i] != length) {
-              return false;
-            }
-          }
-          items *= length;
-        }
-      }
-      return true;
-    }
-
-    /** Returns how many items a list has, the outermost is 0. */
-    private int length(int list) {
-      return leaf.lists() == 1 ? elements : Math.toIntExact(row().shape().get(list));
     }
 
     private @Nullable String bytes(int record) {
@@ -136,7 +153,7 @@ record NumberSource(ParquetColumn column) implements ColumnSource {
         return items(layer + 1, list, item, element);
       }
       int[] offsets = leaf.listOffsets(layer);
-      int length = length(list);
+      int length = length(leaf, list);
       int found = offsets[item + 1] - offsets[item];
       if (found != length) {
         return "the list must have %d elements, got %d".formatted(length, found);
@@ -155,7 +172,7 @@ record NumberSource(ParquetColumn column) implements ColumnSource {
     private int elementsIn(int list) {
       int left = 1;
       for (int i = list; i < leaf.lists(); i++) {
-        left *= length(i);
+        left *= length(leaf, i);
       }
       return left;
     }

@@ -256,7 +256,7 @@ public final class ParquetFiles {
           }
         };
     try (HardwoodContext context = HardwoodContext.create();
-        GroupReader reader = new GroupReader(context, TABLE_BATCH, null)) {
+        GroupReader reader = new GroupReader(context, new ReadMemory(), TABLE_BATCH, null)) {
       for (FilePlan file : files) {
         List<Leaf> leaves =
             names.stream().map(name -> Leaf.find(file.name(), file.schema(), name)).toList();

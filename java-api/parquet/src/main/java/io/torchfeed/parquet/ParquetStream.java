@@ -50,9 +50,11 @@ import org.jspecify.annotations.Nullable;
  * different row groups only meet in the turns of the shards. {@link ParquetRows#store} gives a
  * random order over all rows.
  *
- * <p>Each open shard holds a window, and some batches that Hardwood decodes ahead. A value that
- * does not fit is an exception for its row, and {@code FailurePolicy.skipSample} leaves out the
- * row. If a file is damaged or has changed, a shard cannot continue, and is given up for the pass.
+ * <p>Each open shard holds a window, the bytes of its row group, and some batches that Hardwood
+ * decodes ahead. The bytes are in direct memory, which {@code -XX:MaxDirectMemorySize} limits; it
+ * stays for the next epoch, as long as the stream is reachable. A value that does not fit is an
+ * exception for its row, and {@code FailurePolicy.skipSample} leaves out the row. If a file is
+ * damaged or has changed, a shard cannot continue, and is given up for the pass.
  *
  * <p>Immutable and thread-safe. Sources stay open as long as it is read.
  */
@@ -111,6 +113,10 @@ public final class ParquetStream implements StreamDataset {
   public ParquetStream filtered(FilterPredicate filter) {
     requireNonNull(filter, "filter");
     return new ParquetStream(rule.filtered(filter), context);
+  }
+
+  ReadMemory memory() {
+    return context.memory();
   }
 
   @Override

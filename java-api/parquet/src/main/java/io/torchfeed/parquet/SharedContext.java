@@ -4,9 +4,10 @@ package io.torchfeed.parquet;
 import dev.hardwood.HardwoodContext;
 import org.jspecify.annotations.Nullable;
 
-/** The threads that decode pages for all open shards of a stream. Thread-safe. */
+/** The threads and the memory that all open shards of a stream share. Thread-safe. */
 final class SharedContext {
   private final int threads;
+  private final ReadMemory memory = new ReadMemory(); // stays for the next epoch
 
   // Guarded by this.
   private @Nullable HardwoodContext context;
@@ -14,6 +15,10 @@ final class SharedContext {
 
   SharedContext(int threads) {
     this.threads = threads;
+  }
+
+  ReadMemory memory() {
+    return memory;
   }
 
   /** Returns the context, which {@link #release} gives back. */

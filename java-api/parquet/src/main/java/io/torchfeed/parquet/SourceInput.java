@@ -12,7 +12,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,22 +27,34 @@ final class SourceInput implements InputFile {
 
   private final String name;
   private final @Nullable Path path;
+  private final @Nullable ReadMemory memory;
   private @Nullable ByteSource source;
+  private volatile boolean isInGroup;
 
-  private SourceInput(String name, @Nullable Path path, @Nullable ByteSource source) {
+  // Guarded by itself.
+  private final List<ByteBuffer> read = new ArrayList<>(); // from the memory
+
+  private SourceInput(
+      String name, @Nullable Path path, @Nullable ByteSource source, @Nullable ReadMemory memory) {
     this.name = name;
     this.path = path;
     this.source = source;
+    this.memory = memory;
   }
 
   /** Returns a local file, closed with the input. */
   static SourceInput of(Path path) {
-    return new SourceInput(path.toString(), path, null);
+    return new SourceInput(path.toString(), path, null, null);
   }
 
   /** Returns a source of the program's, which stays open. */
   static SourceInput of(ByteSource source) {
-    return new SourceInput(source.name(), null, source);
+    return new SourceInput(source.name(), null, source, null);
+  }
+
+  /** Returns this input, not yet open, with memory for its reads. */
+  SourceInput with(ReadMemory shared) {
+    return new SourceInput(name, path, source, shared);
   }
 
   @Override
@@ -64,13 +78,53 @@ final class SourceInput implements InputFile {
     if (length == 0) {
       throw new EOFException("the pages of a column continue behind its end, at byte " + offset);
     }
-    ByteBuffer bytes = ByteBuffer.allocate(length);
-    while (bytes.position() < length) { // in pieces, since the JDK keeps as large a direct buffer
+    if (memory == null || !isInGroup || !ReadMemory.isReused(length)) {
+      ByteBuffer bytes = ByteBuffer.allocate(length);
+      readFully(offset, bytes);
+      return bytes.flip();
+    }
+    ByteBuffer bytes = memory.take(length);
+    try {
+      readFully(offset, bytes.limit(length));
+      return bytes.slice(0, length);
+    } finally {
+      synchronized (read) {
+        read.add(bytes);
+      }
+    }
+  }
+
+  /** Reads in pieces, since the JDK keeps as large a direct buffer for an array. */
+  private void readFully(long offset, ByteBuffer bytes) throws IOException {
+    int length = bytes.limit();
+    while (bytes.position() < length) {
       int at = bytes.position();
       bytes.limit(Math.min(length, at + PIECE));
       source().readFully(offset + at, bytes);
     }
-    return bytes.flip();
+  }
+
+  /** Begins a row group: the reads until its end use the memory. */
+  void beginGroup() {
+    synchronized (read) {
+      read.clear(); // of a group that failed to open: left to the garbage collector
+    }
+    isInGroup = true;
+  }
+
+  /**
+   * Ends a row group.
+   *
+   * @param isUnused whether no thread reads its bytes any more
+   */
+  void endGroup(boolean isUnused) {
+    isInGroup = false;
+    synchronized (read) {
+      if (isUnused && memory != null) {
+        memory.give(read);
+      }
+      read.clear();
+    }
   }
 
   @Override

@@ -240,7 +240,7 @@ final class StoreWriter {
     private final List<ByteBuffer> buffers = new ArrayList<>();
 
     Worker(HardwoodContext context) {
-      reader = new GroupReader(context, batchRows, null);
+      reader = new GroupReader(context, new ReadMemory(), batchRows, null);
       for (ColumnSource source : plan.sources()) {
         fillers.add(source.filler());
         buffers.add(ByteBuffer.allocate(Math.toIntExact(batchRows * source.row().bytes())));

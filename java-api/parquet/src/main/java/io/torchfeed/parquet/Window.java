@@ -2,7 +2,6 @@
 package io.torchfeed.parquet;
 
 import io.torchfeed.data.SampleWriter;
-import io.torchfeed.parquet.ColumnSource.Filler;
 import io.torchfeed.parquet.StorePlan.Piece;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.util.ArrayList;
@@ -16,8 +15,9 @@ final class Window implements AutoCloseable {
   private static final long GAMMA = 0x9E3779B97F4A7C15L; // an odd number of mixed bits
 
   private final StreamRule rule;
+  private final int batchRows;
+  private final int windowRows;
   private final List<ColumnSource> sources;
-  private final List<Filler> fillers = new ArrayList<>();
   private final List<WindowColumn> columns = new ArrayList<>();
   private final Map<Long, ParquetException> refused = new HashMap<>();
   private final long @Nullable [] order;
@@ -26,12 +26,13 @@ final class Window implements AutoCloseable {
 
   Window(StreamRule rule) {
     this.rule = rule;
+    batchRows = rule.batchRows();
+    windowRows = rule.windowRows();
     sources = rule.plan().sources();
     for (ColumnSource source : sources) {
-      columns.add(new WindowColumn(columns.size(), source.row(), rule.windowRows()));
-      fillers.add(source.filler());
+      columns.add(new WindowColumn(columns.size(), source, windowRows, batchRows));
     }
-    order = rule.isShuffled() ? new long[rule.windowRows()] : null;
+    order = rule.isShuffled() ? new long[windowRows] : null;
   }
 
   /** Returns how many rows there are. */
@@ -53,7 +54,7 @@ final class Window implements AutoCloseable {
    */
   boolean fill(GroupReader.Group group, Piece piece, long epoch) {
     clear();
-    while (rows + rule.batchRows() <= rule.windowRows() && group.next()) {
+    while (rows + batchRows <= windowRows && group.next()) {
       first = rows == 0 ? group.row() : first;
       BatchPlace place =
           new BatchPlace(piece.file().name(), piece.group().number(), group.row(), refused);
@@ -73,7 +74,7 @@ final class Window implements AutoCloseable {
     int from = 0;
     for (int i = 0; i < sources.size(); i++) {
       int to = from + sources.get(i).paths().size();
-      fillers.get(i).fill(leaves.subList(from, to), count, columns.get(i).from(rows), place);
+      columns.get(i).fill(leaves.subList(from, to), rows, count, place);
       from = to;
     }
   }
@@ -108,6 +109,6 @@ final class Window implements AutoCloseable {
 
   @Override
   public void close() {
-    fillers.forEach(Filler::close);
+    columns.forEach(WindowColumn::close);
   }
 }

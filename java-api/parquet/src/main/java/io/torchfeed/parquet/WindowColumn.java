@@ -2,126 +2,143 @@
 package io.torchfeed.parquet;
 
 import io.torchfeed.data.SampleWriter;
-import io.torchfeed.memory.RowSpec;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import io.torchfeed.memory.DType;
+import io.torchfeed.parquet.ColumnSource.Filler;
+import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The rows of a column in a window, as bytes. Not thread-safe. */
-final class WindowColumn {
-  private static final VarHandle SHORTS =
-      MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.nativeOrder());
-  private static final VarHandle INTS =
-      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());
-  private static final VarHandle LONGS =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
-
+/**
+ * The rows of a column in a window, in an array of the dtype's type: the decoded one if a window is
+ * one batch and its values are the rows, otherwise memory of its own. Not thread-safe.
+ */
+final class WindowColumn implements AutoCloseable {
   private final int number;
-  private final RowSpec row;
+  private final DType dtype;
+  private final int elements; // of a row
   private final int rowBytes;
-  private final byte[] rows;
-  private byte[] gathered = {};
-  private @Nullable Object numbers; // an array of the dtype's type
+  private final int windowRows;
+  private final int batchRows;
+  private final Filler filler;
+  private Object rows = new byte[0];
+  private @Nullable Object own;
+  private @Nullable ByteBuffer filled; // a batch
+  private @Nullable Object gathered;
 
-  WindowColumn(int number, RowSpec row, int capacity) {
+  WindowColumn(int number, ColumnSource source, int windowRows, int batchRows) {
     this.number = number;
-    this.row = row;
-    rowBytes = Math.toIntExact(row.bytes());
-    rows = new byte[Math.multiplyExact(rowBytes, capacity)];
+    dtype = source.row().dtype();
+    elements = Math.toIntExact(source.row().elements());
+    rowBytes = Math.toIntExact(source.row().bytes());
+    this.windowRows = windowRows;
+    this.batchRows = batchRows;
+    filler = source.filler();
   }
 
-  /** Returns the memory from a row on. */
-  ByteBuffer from(int first) {
-    return ByteBuffer.wrap(rows).position(first * rowBytes).slice();
+  /** Takes the rows of a batch. */
+  void fill(List<LeafBatch> leaves, int first, int count, BatchPlace place) {
+    Object whole = filler.whole(leaves, count);
+    if (whole != null && windowRows == batchRows) {
+      rows = whole;
+      return;
+    }
+    own = own == null ? array(windowRows) : own;
+    rows = own;
+    if (whole != null) {
+      System.arraycopy(whole, 0, own, first * elements, count * elements);
+      return;
+    }
+    if (filled == null) {
+      filled = ByteBuffer.allocate(batchRows * rowBytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+    filler.fill(leaves, count, filled, place);
+    read(filled.clear(), own, first * elements, count * elements);
   }
 
   /** Writes consecutive rows of an order. */
   void put(long @Nullable [] order, int from, int count, SampleWriter into) {
     if (order == null) {
-      put(ByteBuffer.wrap(rows, from * rowBytes, count * rowBytes), count, into);
+      put(rows, from * elements, count * elements, into);
       return;
     }
-    if (gathered.length < count * rowBytes) {
-      gathered = new byte[count * rowBytes];
+    if (gathered == null || Array.getLength(gathered) < count * elements) {
+      gathered = array(count);
     }
-    gather(order, from, count);
-    put(ByteBuffer.wrap(gathered, 0, count * rowBytes), count, into);
+    gather(order, from, count, gathered);
+    put(gathered, 0, count * elements, into);
   }
 
-  private void gather(long[] order, int from, int count) {
-    byte[] to = gathered;
-    switch (rowBytes) {
-      case 1 -> {
-        for (int i = 0; i < count; i++) {
-          to[i] = rows[(int) order[from + i]];
-        }
+  private void gather(long[] order, int from, int count, Object to) {
+    if (elements > 1) {
+      for (int i = 0; i < count; i++) {
+        System.arraycopy(rows, (int) order[from + i] * elements, to, i * elements, elements);
       }
-      case Short.BYTES -> {
-        for (int i = 0; i < count; i++) {
-          short value = (short) SHORTS.get(rows, (int) order[from + i] * Short.BYTES);
-          SHORTS.set(to, i * Short.BYTES, value);
-        }
+    } else if (rows instanceof float[] floats) {
+      for (int i = 0; i < count; i++) {
+        ((float[]) to)[i] = floats[(int) order[from + i]];
       }
-      case Integer.BYTES -> {
-        for (int i = 0; i < count; i++) {
-          int value = (int) INTS.get(rows, (int) order[from + i] * Integer.BYTES);
-          INTS.set(to, i * Integer.BYTES, value);
-        }
+    } else if (rows instanceof long[] longs) {
+      for (int i = 0; i < count; i++) {
+        ((long[]) to)[i] = longs[(int) order[from + i]];
       }
-      case Long.BYTES -> {
-        for (int i = 0; i < count; i++) {
-          long value = (long) LONGS.get(rows, (int) order[from + i] * Long.BYTES);
-          LONGS.set(to, i * Long.BYTES, value);
-        }
+    } else if (rows instanceof double[] doubles) {
+      for (int i = 0; i < count; i++) {
+        ((double[]) to)[i] = doubles[(int) order[from + i]];
       }
-      default -> {
-        for (int i = 0; i < count; i++) {
-          System.arraycopy(rows, (int) order[from + i] * rowBytes, to, i * rowBytes, rowBytes);
-        }
+    } else if (rows instanceof int[] ints) {
+      for (int i = 0; i < count; i++) {
+        ((int[]) to)[i] = ints[(int) order[from + i]];
+      }
+    } else if (rows instanceof short[] shorts) {
+      for (int i = 0; i < count; i++) {
+        ((short[]) to)[i] = shorts[(int) order[from + i]];
+      }
+    } else {
+      for (int i = 0; i < count; i++) {
+        ((byte[]) to)[i] = ((byte[]) rows)[(int) order[from + i]];
       }
     }
   }
 
-  private void put(ByteBuffer bytes, int count, SampleWriter into) {
-    int size = Math.toIntExact(count * row.elements());
-    bytes.order(ByteOrder.LITTLE_ENDIAN);
-    switch (row.dtype()) {
-      case BOOL, UINT8, INT8 ->
-          into.put(number, bytes.array(), bytes.arrayOffset() + bytes.position(), size);
-      case INT16 -> {
-        short[] to = numbers instanceof short[] old && old.length >= size ? old : new short[size];
-        bytes.asShortBuffer().get(to, 0, size);
-        into.put(number, to, 0, size);
-        numbers = to;
-      }
-      case INT32 -> {
-        int[] to = numbers instanceof int[] old && old.length >= size ? old : new int[size];
-        bytes.asIntBuffer().get(to, 0, size);
-        into.put(number, to, 0, size);
-        numbers = to;
-      }
-      case INT64 -> {
-        long[] to = numbers instanceof long[] old && old.length >= size ? old : new long[size];
-        bytes.asLongBuffer().get(to, 0, size);
-        into.put(number, to, 0, size);
-        numbers = to;
-      }
-      case FLOAT32 -> {
-        float[] to = numbers instanceof float[] old && old.length >= size ? old : new float[size];
-        bytes.asFloatBuffer().get(to, 0, size);
-        into.put(number, to, 0, size);
-        numbers = to;
-      }
-      case FLOAT64 -> {
-        double[] to =
-            numbers instanceof double[] old && old.length >= size ? old : new double[size];
-        bytes.asDoubleBuffer().get(to, 0, size);
-        into.put(number, to, 0, size);
-        numbers = to;
-      }
-      default -> throw new AssertionError("no column has rows of " + row.dtype());
+  private Object array(int count) {
+    int size = count * elements;
+    return switch (dtype) {
+      case BOOL, UINT8, INT8 -> new byte[size];
+      case INT16 -> new short[size];
+      case INT32 -> new int[size];
+      case INT64 -> new long[size];
+      case FLOAT32 -> new float[size];
+      case FLOAT64 -> new double[size];
+      default -> throw new AssertionError("no column has rows of " + dtype);
+    };
+  }
+
+  private static void read(ByteBuffer from, Object to, int first, int count) {
+    switch (to) {
+      case short[] shorts -> from.asShortBuffer().get(shorts, first, count);
+      case int[] ints -> from.asIntBuffer().get(ints, first, count);
+      case long[] longs -> from.asLongBuffer().get(longs, first, count);
+      case float[] floats -> from.asFloatBuffer().get(floats, first, count);
+      case double[] doubles -> from.asDoubleBuffer().get(doubles, first, count);
+      default -> from.get((byte[]) to, first, count);
     }
+  }
+
+  private void put(Object from, int first, int count, SampleWriter into) {
+    switch (from) {
+      case short[] shorts -> into.put(number, shorts, first, count);
+      case int[] ints -> into.put(number, ints, first, count);
+      case long[] longs -> into.put(number, longs, first, count);
+      case float[] floats -> into.put(number, floats, first, count);
+      case double[] doubles -> into.put(number, doubles, first, count);
+      default -> into.put(number, (byte[]) from, first, count);
+    }
+  }
+
+  @Override
+  public void close() {
+    filler.close();
   }
 }

@@ -56,6 +56,25 @@ class ParquetStreamTest {
     assertThat(batches).hasSize(Math.ceilDiv(Clicks.ROWS, 16)); // over the ends of row groups
   }
 
+  @Test
+  void numbersBecomeThoseOfTheDtype() {
+    ParquetStream stream =
+        Clicks.files()
+            .rows(ParquetColumn.of("id", DType.FLOAT64), ParquetColumn.of("x", DType.FLOAT64, 3))
+            .stream(1);
+    long id = 0;
+    try (DataLoader loader = Clicks.loader(stream, Part.whole(), 0);
+        Batches pass = loader.epoch(0)) {
+      for (Batch batch : pass) {
+        for (int i = 0; i < batch.size(); i++, id++) {
+          assertThat(batch.tensor("id").data_ptr_double().get(i)).isEqualTo((double) id);
+          assertThat(batch.tensor("x").data_ptr_double().get(3L * i + 1)).isEqualTo(id / 2.0);
+        }
+      }
+    }
+    assertThat(id).isEqualTo(Clicks.ROWS);
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {1, 3, 39, 40, 100, 100_000})
   void eachEpochHasEachRowOnceInAnOrderOfItsOwn(int window) {

@@ -21,6 +21,7 @@ import io.torchfeed.sampler.order.ShuffledSampler;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -28,10 +29,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.LongStream;
+import org.bytedeco.javacpp.Pointer;
 
 /**
  * {@code ParquetRates FOLDER ROUNDS [PYTHON]} prints the rows per second of several ways to read
- * the files of {@code rates.py} as batches, in turns: the median, the least and the greatest.
+ * the files of {@code rates.py} as batches, in turns: the median, the least and the greatest. After
+ * each turn of all ways it prints the memory of the process.
  */
 final class ParquetRates {
   private static final int BATCH = 1024;
@@ -62,15 +65,11 @@ final class ParquetRates {
     ParquetRows rows =
         ParquetFiles.of(folder.resolve("rows.parquet")).rows(columns()).withThreads(THREADS);
     ParquetStream stream = rows.stream(THREADS);
-    List<Process> peers = new ArrayList<>();
-    for (String interpreter : python) {
-      ProcessBuilder peer =
-          new ProcessBuilder(interpreter, "examples/parquet/rates.py", "read", folder.toString());
-      peers.add(peer.redirectError(ProcessBuilder.Redirect.INHERIT).start());
-    }
+    List<Process> peers = peers(python);
     try (FileDataset stored = rows.store(folder.resolve("stored")).dataset();
         FileDataset numpy = numpy();
         DataLoader inOrder = loader(stream);
+        DataLoader oneShard = loader(rows.stream(1));
         DataLoader shuffled = loader(stream.shuffled(WINDOW, 1));
         NativeDataset someStored = stored.subset(LongStream.range(0, SHUFFLED).toArray());
         NativeDataset someOfNumpy = numpy.subset(LongStream.range(0, SHUFFLED).toArray());
@@ -82,6 +81,7 @@ final class ParquetRates {
         int epoch = round;
         measure("Hardwood's columnar reader alone", round, this::hardwood);
         measure("stream in order", round, () -> count(inOrder.epoch(epoch)));
+        measure("stream in order, 1 shard", round, () -> count(oneShard.epoch(epoch)));
         measure("stream, shuffled in windows", round, () -> count(shuffled.epoch(epoch)));
         measure("stored rows in order", round, () -> count(storedInOrder.epoch(epoch)));
         measure("stored rows, shuffled", round, () -> count(ofStored.epoch(epoch)));
@@ -89,11 +89,41 @@ final class ParquetRates {
         for (Process peer : peers) {
           ask(peer, round);
         }
+        printMemory(round);
       }
     } finally {
       peers.forEach(Process::destroy);
     }
     print();
+  }
+
+  private List<Process> peers(List<String> python) throws IOException {
+    List<Process> peers = new ArrayList<>();
+    for (String interpreter : python) {
+      ProcessBuilder peer =
+          new ProcessBuilder(interpreter, "examples/parquet/rates.py", "read", folder.toString());
+      peers.add(peer.redirectError(ProcessBuilder.Redirect.INHERIT).start());
+    }
+    return peers;
+  }
+
+  /** Prints the memory of this process after an epoch of each way. */
+  private static void printMemory(int round) throws IOException {
+    System.gc();
+    Runtime heap = Runtime.getRuntime();
+    String resident =
+        Files.readAllLines(Path.of("/proc/self/status")).stream()
+            .filter(line -> line.startsWith("VmRSS"))
+            .map(line -> line.replaceAll("\\D", ""))
+            .findFirst()
+            .orElse("0");
+    System.out.printf(
+        Locale.ROOT,
+        "after round %d: heap %d MB, resident %d MB, %d native objects%n",
+        round,
+        (heap.totalMemory() - heap.freeMemory()) >> 20,
+        Long.parseLong(resident) >> 10,
+        Pointer.totalCount());
   }
 
   private static ParquetColumn[] columns() {
