@@ -17,7 +17,7 @@ class MappedFile {
  public:
   MappedFile() = default;
 
-  /// How the system reads pages that are not in memory.
+  /// The pages that the system reads at a fault.
   enum class Faults {
     kAlone,   // one at a time, for short rows
     kAround,  // with the pages around them
