@@ -145,6 +145,9 @@ public interface ByteSource extends AutoCloseable {
       while (buffer.hasRemaining()) {
         channel.write(buffer);
       }
+      if ((offset >> 20) % 32 == 31) {
+        channel.force(false); // while ReadAhead asks for more; else all of it waits at the end
+      }
     }
   }
 

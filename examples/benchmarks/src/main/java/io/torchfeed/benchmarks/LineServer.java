@@ -19,8 +19,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An HTTP server of one object, on the loopback. All its connections together send at the rate of a
- * line, and each answer begins after a round trip.
+ * An HTTP server of one object, on the loopback. All connections of a line together send at its
+ * rate, and each answer begins after a round trip.
  */
 final class LineServer implements AutoCloseable {
   private static final int PIECE = 1 << 16;
@@ -29,24 +29,21 @@ final class LineServer implements AutoCloseable {
 
   private final ServerSocket listener;
   private final byte[] content;
-  private final double nanosPerByte;
+  private final Line line;
   private final long tripNanos;
   private final List<Socket> sockets = new CopyOnWriteArrayList<>();
   private final AtomicInteger requests = new AtomicInteger();
-
-  /** The time at which the line has sent all bytes given to it. */
-  private long free = System.nanoTime();
 
   /**
    * Starts a server.
    *
    * @param content the object
-   * @param bytesPerSecond the rate of the line
+   * @param line which other servers may share
    * @param tripMillis the time between a request and the first byte of its answer
    */
-  LineServer(byte[] content, double bytesPerSecond, long tripMillis) throws IOException {
+  LineServer(byte[] content, Line line, long tripMillis) throws IOException {
     this.content = content;
-    nanosPerByte = 1e9 / bytesPerSecond;
+    this.line = line;
     tripNanos = tripMillis * 1_000_000;
     listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     start(this::accept);
@@ -118,20 +115,8 @@ final class LineServer implements AutoCloseable {
     out.write(head.getBytes(ISO_8859_1));
     for (int at = from; at < to; at += PIECE) {
       int count = Math.min(PIECE, to - at);
-      await(count);
+      line.await(count);
       out.write(content, at, count);
-    }
-  }
-
-  /** Waits until the line is free for some bytes. */
-  private void await(int bytes) {
-    long until;
-    synchronized (this) {
-      free = Math.max(free, System.nanoTime() - BURST_NANOS) + (long) (bytes * nanosPerByte);
-      until = free;
-    }
-    for (long left = until - System.nanoTime(); left > 0; left = until - System.nanoTime()) {
-      LockSupport.parkNanos(left);
     }
   }
 
@@ -140,6 +125,30 @@ final class LineServer implements AutoCloseable {
     listener.close();
     for (Socket socket : sockets) {
       socket.close();
+    }
+  }
+
+  /** A line with a rate. */
+  static final class Line {
+    private final double nanosPerByte;
+
+    /** The time at which it has sent all bytes given to it. */
+    private long free = System.nanoTime();
+
+    Line(double bytesPerSecond) {
+      nanosPerByte = 1e9 / bytesPerSecond;
+    }
+
+    /** Waits until the line is free for some bytes. */
+    void await(int bytes) {
+      long until;
+      synchronized (this) {
+        free = Math.max(free, System.nanoTime() - BURST_NANOS) + (long) (bytes * nanosPerByte);
+        until = free;
+      }
+      for (long left = until - System.nanoTime(); left > 0; left = until - System.nanoTime()) {
+        LockSupport.parkNanos(left);
+      }
     }
   }
 }

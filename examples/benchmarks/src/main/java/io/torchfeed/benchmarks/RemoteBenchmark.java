@@ -9,7 +9,11 @@ import io.torchfeed.storage.HttpSource;
 import io.torchfeed.storage.ReadAhead;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.net.Socket;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,11 +34,15 @@ final class RemoteBenchmark {
   private static final double LINE = 125e6;
   private static final int BUFFER = 1 << 20;
   private static final int FIRST_BYTES = 1 << 16;
+  private static final HttpClient CLIENT =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   /** The ways to read an object. */
   private enum Way {
     /** One request of all bytes, by a bare socket: the limit of the line. */
     SOCKET,
+    /** One request of all bytes, by the JDK's client. */
+    JDK_CLIENT,
     READ_AHEAD,
     /** Each read a request of its own. */
     HTTP_SOURCE,
@@ -79,12 +87,12 @@ final class RemoteBenchmark {
   }
 
   private void run(int rounds, long tripMillis) throws IOException {
-    try (LineServer server = new LineServer(content, LINE, tripMillis)) {
+    try (LineServer server = new LineServer(content, new LineServer.Line(LINE), tripMillis)) {
       first(server, rounds, tripMillis);
       Map<Way, double[]> rates = new EnumMap<>(Way.class);
       for (Way way : Way.values()) {
         rates.put(way, new double[rounds]);
-        read(server, way, 0); // warm
+        rate(server, way, 0); // warm
       }
       for (int round = 0; round < rounds; round++) {
         for (Map.Entry<Way, double[]> each : rates.entrySet()) {
@@ -95,41 +103,82 @@ final class RemoteBenchmark {
     }
   }
 
-  /** Prints the round trips until the first bytes of a source whose size is asked for before. */
+  /** Something that is done with a server. */
+  private interface Use {
+    void run(LineServer server) throws IOException;
+  }
+
+  /**
+   * Prints the round trips until the first bytes, by the benchmark and by a bare socket. The client
+   * is loaded, and its connection open.
+   */
   private static void first(LineServer server, int rounds, long tripMillis) throws IOException {
-    double[] trips = new double[rounds];
-    int requests = server.requests();
-    for (int round = 0; round < rounds; round++) {
-      long start = System.nanoTime();
-      try (ByteSource source = ReadAhead.of(HttpSource.of(server.uri()))) {
-        if (source.size() > 0) {
-          source.readFully(0, ByteBuffer.allocate(FIRST_BYTES));
+    Use bySource =
+        all -> {
+          try (ByteSource source = ReadAhead.of(HttpSource.of(all.uri()))) {
+            if (source.size() > 0) {
+              source.readFully(0, ByteBuffer.allocate(FIRST_BYTES));
+            }
+          }
+        };
+    try (Socket socket = connect(server)) {
+      Use bySocket =
+          all -> {
+            request(socket, 0, 1);
+            socket.getInputStream().readNBytes(1);
+            request(socket, 0, FIRST_BYTES);
+            socket.getInputStream().readNBytes(FIRST_BYTES);
+          };
+      double[] bare = new double[rounds];
+      double[] trips = new double[rounds];
+      for (int round = -1; round < rounds; round++) {
+        double one = trips(bySocket, server, tripMillis);
+        double other = trips(bySource, server, tripMillis);
+        if (round >= 0) {
+          bare[round] = one;
+          trips[round] = other;
         }
       }
-      trips[round] = (System.nanoTime() - start) / 1e6 / tripMillis;
+      int requests = server.requests();
+      bySource.run(server);
+      System.out.printf(
+          "size and first %d bytes, %d requests, in round trips of %d ms: %s, a bare socket %s%n",
+          FIRST_BYTES, server.requests() - requests, tripMillis, middle(trips), middle(bare));
     }
-    Arrays.sort(trips);
-    System.out.printf(
+  }
+
+  private static double trips(Use use, LineServer server, long tripMillis) throws IOException {
+    long start = System.nanoTime();
+    use.run(server);
+    return (System.nanoTime() - start) / 1e6 / tripMillis;
+  }
+
+  private static String middle(double[] values) {
+    Arrays.sort(values);
+    return String.format(
         Locale.ROOT,
-        "size and first %d bytes: %.2f round trips of %d ms (%.2f to %.2f), %.1f requests%n",
-        FIRST_BYTES,
-        trips[rounds / 2],
-        tripMillis,
-        trips[0],
-        trips[rounds - 1],
-        (server.requests() - requests) / (double) rounds);
+        "%.2f (%.2f to %.2f)",
+        values[values.length / 2],
+        values[0],
+        values[values.length - 1]);
   }
 
   private double rate(LineServer server, Way way, int round) throws IOException {
+    Path cache = folder.resolve("round-" + round);
     long start = System.nanoTime();
-    read(server, way, round);
-    return content.length / ((System.nanoTime() - start) / 1e9);
+    read(server, way, cache);
+    double seconds = (System.nanoTime() - start) / 1e9;
+    if (way == Way.CACHED_FILES) {
+      delete(cache);
+    }
+    return content.length / seconds;
   }
 
-  private void read(LineServer server, Way way, int round) throws IOException {
+  private void read(LineServer server, Way way, Path cache) throws IOException {
     CRC32C read = new CRC32C();
     switch (way) {
       case SOCKET -> readSocket(server, read);
+      case JDK_CLIENT -> readClient(server, read);
       case READ_AHEAD -> {
         try (ByteSource source = ReadAhead.of(HttpSource.of(server.uri()))) {
           readAll(source, read);
@@ -141,13 +190,11 @@ final class RemoteBenchmark {
         }
       }
       case CACHED_FILES -> {
-        Path cache = folder.resolve("round-" + round); // an empty one
         try (CachedFiles files = CachedFiles.of(cache, 1L << 40)) {
           if (Files.size(files.path(HttpSource.of(server.uri()))) != content.length) {
             throw new IllegalStateException("a file is too short");
           }
         }
-        delete(cache);
         return;
       }
     }
@@ -167,20 +214,44 @@ final class RemoteBenchmark {
   }
 
   private void readSocket(LineServer server, CRC32C sum) throws IOException {
-    try (Socket socket = new Socket(server.uri().getHost(), server.uri().getPort())) {
-      String request = "GET /object HTTP/1.1\r\nRange: bytes=0-%d\r\n\r\n";
-      socket.getOutputStream().write(request.formatted(content.length - 1).getBytes(ISO_8859_1));
-      InputStream in = socket.getInputStream();
-      StringBuilder head = new StringBuilder();
-      while (head.indexOf("\r\n\r\n") < 0) {
-        head.append((char) in.read());
-      }
-      byte[] buffer = new byte[BUFFER];
-      for (long left = content.length; left > 0; ) {
-        int count = in.read(buffer, 0, (int) Math.min(BUFFER, left));
-        sum.update(buffer, 0, count);
-        left -= count;
-      }
+    try (Socket socket = connect(server)) {
+      request(socket, 0, content.length);
+      readAll(socket.getInputStream(), sum);
+    }
+  }
+
+  private static Socket connect(LineServer server) throws IOException {
+    return new Socket(server.uri().getHost(), server.uri().getPort());
+  }
+
+  /** Sends a request, and reads the head of its answer. */
+  private static void request(Socket socket, int from, int to) throws IOException {
+    String request = "GET /object HTTP/1.1\r\nRange: bytes=%d-%d\r\n\r\n";
+    socket.getOutputStream().write(request.formatted(from, to - 1).getBytes(ISO_8859_1));
+    StringBuilder head = new StringBuilder();
+    while (head.indexOf("\r\n\r\n") < 0) {
+      head.append((char) socket.getInputStream().read());
+    }
+  }
+
+  private void readAll(InputStream in, CRC32C sum) throws IOException {
+    byte[] buffer = new byte[BUFFER];
+    for (long left = content.length; left > 0; ) {
+      int count = in.read(buffer, 0, (int) Math.min(BUFFER, left));
+      sum.update(buffer, 0, count);
+      left -= count;
+    }
+  }
+
+  private void readClient(LineServer server, CRC32C sum) throws IOException {
+    HttpRequest request =
+        HttpRequest.newBuilder(server.uri())
+            .header("Range", "bytes=0-" + (content.length - 1))
+            .build();
+    try (InputStream in = CLIENT.send(request, BodyHandlers.ofInputStream()).body()) {
+      readAll(in, sum);
+    } catch (InterruptedException e) {
+      throw new InterruptedIOException();
     }
   }
 
