@@ -179,13 +179,21 @@ final class CacheFolder {
     return new Found(all.rewind().limit(count), block, null);
   }
 
-  /** Makes a block one that was used last; another process may have deleted it. */
-  private static void touch(Path path) throws IOException {
+  /**
+   * Makes a block one that was used last, if possible: it may be deleted by now, belong to another
+   * user, or be on a disk that is only read.
+   */
+  private static void touch(Path path) {
     try {
       Files.setLastModifiedTime(path, FileTime.from(Instant.now()));
-    } catch (NoSuchFileException e) {
+    } catch (IOException e) {
       return;
     }
+  }
+
+  @Override
+  public String toString() {
+    return folder.toString();
   }
 
   private static long checksum(String name, ByteBuffer bytes) {

@@ -34,8 +34,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Before a block is added, the least recently used ones are deleted until all of them fit the
  * limit, which should be the same in all processes. A folder that cannot be written, for example
- * since the disk is full, is no failure: blocks are then requested each time, and the {@link
- * Logger} {@code io.torchfeed.storage} has one warning per source.
+ * since the disk is full, is no failure: blocks are then requested each time, except for the last
+ * one, which stays in memory, and the {@link Logger} {@code io.torchfeed.storage} has one warning
+ * per source.
  *
  * <p>A read that finds no block requests all of it, by the reading thread. With {@link ReadAhead}
  * around this source, not within, several blocks are requested at a time.
@@ -56,8 +57,13 @@ public final class CachedSource implements ByteSource {
   private boolean hasWarned;
   private boolean isClosed;
 
+  /** The last block that the folder could not take, for the reads that follow within it. */
+  private @Nullable Unkept unkept;
+
   /** Open blocks by their number; the one that was used last is last. */
   private final Map<Long, CacheFolder.Block> open = new LinkedHashMap<>(16, 0.75f, true);
+
+  private record Unkept(long number, ByteBuffer bytes) {}
 
   private CachedSource(ByteSource source, CacheFolder folder, int blockBytes) {
     this.source = source;
@@ -135,7 +141,11 @@ public final class CachedSource implements ByteSource {
     CacheFolder.Block block = held(number);
     if (block == null || !block.read(from, part.duplicate())) {
       forget(number);
-      readMissing(name + "-" + number, number, count, from, part);
+      ByteBuffer bytes = inMemory(number);
+      if (bytes == null) {
+        bytes = found(name + "-" + number, number, count);
+      }
+      part.put(bytes.slice(from, part.remaining()));
     }
     into.position(into.position() + length);
     return length;
@@ -171,8 +181,12 @@ public final class CachedSource implements ByteSource {
     }
   }
 
-  private void readMissing(String name, long number, int count, int from, ByteBuffer part)
-      throws IOException {
+  private synchronized @Nullable ByteBuffer inMemory(long number) {
+    return unkept != null && unkept.number == number ? unkept.bytes : null;
+  }
+
+  /** Returns all of a block, from the folder or the source. */
+  private ByteBuffer found(String name, long number, int count) throws IOException {
     CacheFolder.Content content =
         () -> {
           ByteBuffer all = ByteBuffer.allocate(count);
@@ -190,19 +204,20 @@ public final class CachedSource implements ByteSource {
     if (found.failure() != null) {
       warn(found.failure());
     }
-    ByteBuffer bytes = found.bytes();
-    part.put(bytes.slice(from, part.remaining()));
-    CacheFolder.Block block = found.block();
-    if (block != null) {
-      keep(number, block);
-    }
+    keep(number, found);
+    return found.bytes();
   }
 
-  private synchronized void keep(long number, CacheFolder.Block block) {
-    if (isClosed || open.containsKey(number)) {
+  private synchronized void keep(long number, CacheFolder.Found found) {
+    CacheFolder.Block block = found.block();
+    if (block == null) {
+      unkept = isClosed ? null : new Unkept(number, found.bytes());
+      return;
+    } else if (isClosed || open.containsKey(number)) {
       block.close();
       return;
     }
+    unkept = null;
     open.put(number, block);
     if (open.size() > MAX_OPEN) {
       Iterator<CacheFolder.Block> eldest = open.values().iterator();
@@ -217,8 +232,8 @@ public final class CachedSource implements ByteSource {
       LOGGER.log(
           Level.WARNING,
           () ->
-              "blocks of %s are not kept, since the folder cannot be used: %s"
-                  .formatted(name(), failure));
+              "blocks of %s are not kept, since the folder %s cannot be used: %s"
+                  .formatted(name(), folder, failure));
     }
   }
 
@@ -233,6 +248,7 @@ public final class CachedSource implements ByteSource {
   public void close() throws IOException {
     synchronized (this) {
       isClosed = true;
+      unkept = null;
       open.values().forEach(CacheFolder.Block::close);
       open.clear();
     }

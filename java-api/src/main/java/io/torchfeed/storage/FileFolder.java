@@ -3,6 +3,7 @@ package io.torchfeed.storage;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Folders;
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -180,13 +182,13 @@ final class FileFolder {
   }
 
   private static boolean isComplete(Path root, String entry, List<Item> items) throws IOException {
-    String note;
+    byte[] note;
     try {
-      note = Files.readString(root.resolve(entry + NOTE), UTF_8);
+      note = Files.readAllBytes(root.resolve(entry + NOTE));
     } catch (NoSuchFileException e) {
       return false;
     }
-    return note.equals(note(root.resolve(entry), items));
+    return new String(note, UTF_8).equals(note(root.resolve(entry), items));
   }
 
   /** Returns the sizes and times of files; null if one is missing or has another size. */
@@ -214,17 +216,29 @@ final class FileFolder {
     Path files = root.resolve(entry);
     Folders.delete(files); // the rest of a killed process
     for (Item item : items) {
-      Path file = files.resolve(item.name());
-      Files.createDirectories(file.resolveSibling("."));
-      try (ReadAhead ahead = ReadAhead.of(new Borrowed(item.source()))) {
-        ahead.copyTo(file);
-      }
+      copy(item, files.resolve(item.name()));
     }
     String text = note(files, items);
     if (text == null) {
       throw new IOException("another process has changed the files of " + files);
     }
     FileReplacement.write(note, ByteBuffer.wrap(text.getBytes(UTF_8)));
+  }
+
+  private static void copy(Item item, Path file) throws IOException {
+    Files.createDirectories(file.resolveSibling("."));
+    try (ReadAhead ahead = ReadAhead.of(new Borrowed(item.source()))) {
+      ahead.copyTo(file);
+    } catch (ByteSourceException | FileSystemException e) {
+      throw e;
+    } catch (IOException e) { // which names no file
+      String reason = "its %d bytes cannot be written: %s; make room, or use another folder";
+      FileSystemException named =
+          new FileSystemException(
+              file.toString(), null, reason.formatted(item.size(), Failures.reason(e)));
+      named.initCause(e);
+      throw named;
+    }
   }
 
   private record Kept(Path files, long bytes, FileTime used) {}

@@ -91,7 +91,7 @@ class CachedFilesTest {
 
   @Test
   void anObjectThatChangesDuringTheCopyLeavesNoFile() throws IOException {
-    try (CachedFiles files = open(ROOM)) {
+    try (CachedFiles files = open(SIZE)) {
       HttpSource changing = source("a");
       assertThat(changing.size()).isEqualTo(SIZE);
       server.headers.put("ETag", "\"two\"");
@@ -116,6 +116,10 @@ class CachedFilesTest {
       Files.setLastModifiedTime(path, copied);
       assertThat(files.path(source("a"))).isEqualTo(path).hasBinaryContent(ALL);
       Files.delete(path);
+      assertThat(files.path(source("a"))).isEqualTo(path).hasBinaryContent(ALL);
+      Path entry = path.resolveSibling(".").normalize();
+      Files.write(path, new byte[SIZE]);
+      Files.write(entry.resolveSibling(entry.getFileName() + ".note"), new byte[] {-1, 0});
       assertThat(files.path(source("a"))).isEqualTo(path).hasBinaryContent(ALL);
     }
   }

@@ -212,6 +212,7 @@ class HttpFaultsTest {
   @ValueSource(
       strings = {
         "bytes 1-100/100000",
+        "bytes 1-99/100000",
         "bytes 0-100/100000",
         "bytes 0-99/50",
         "bytes 5-4/100000",

@@ -178,6 +178,22 @@ class HttpSourceTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"ETag, W/\"one\", none", "Last-Modified, a, a", "Content-Language, a, none"})
+  void anUnchangedObjectWithoutAStrongEtagIsReadOn(String header, String value, String condition)
+      throws IOException {
+    server.headers.clear();
+    server.headers.put(header, value);
+    try (HttpSource source = source()) {
+      assertThat(read(source, 0, 100)).isEqualTo(bytes(100, 1));
+      assertThat(read(source, 0, 200)).isEqualTo(bytes(200, 1));
+    }
+    FaultServer.Request later = server.requests.get(1);
+    assertThat(later.header("If-Match")).isNull();
+    assertThat(later.header("If-Unmodified-Since"))
+        .isEqualTo(condition.equals("none") ? null : condition);
+  }
+
   @Test
   void anObjectThatShrinksIsRefused() throws IOException {
     server.honoursConditions = false;

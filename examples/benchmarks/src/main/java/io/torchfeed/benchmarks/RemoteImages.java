@@ -43,7 +43,7 @@ final class RemoteImages {
   private static final int HEIGHT = 375;
   private static final int PICTURES = 32;
 
-  /** What is done with the tar files. */
+  /** The uses of the tar files. */
   private enum Way {
     /** Batches of all of them on the disk: the limit of the decoder. */
     DISK,
@@ -51,7 +51,7 @@ final class RemoteImages {
     COPIES,
     /** Copies by two threads, without batches: the limit of the line. */
     TWO_COPIES,
-    /** Copies by two threads, and batches of each file as soon as it is there. */
+    /** Copies by two threads, and batches of each file after its copy. */
     DURING_COPIES
   }
 
@@ -214,7 +214,7 @@ final class RemoteImages {
     return HttpSource.of(server.uri());
   }
 
-  /** Two threads copy the files in turn, and this one loads each as soon as it is there. */
+  /** Two threads copy the files in turn, and this one loads each after its copy. */
   private void copyByTwo(CachedFiles files, boolean isLoaded)
       throws IOException, InterruptedException, ExecutionException {
     ExecutorService copier = Executors.newFixedThreadPool(2);
