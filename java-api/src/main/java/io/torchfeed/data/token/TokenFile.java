@@ -234,7 +234,8 @@ public final class TokenFile {
 
   /**
    * Returns windows that begin every {@code stride} tokens of a file, across the ends of documents.
-   * The tokens after the last window of a file are in no sample.
+   * The tokens after the last window of a file are in no sample. A dataset of files that are all
+   * shorter than a window is empty: an epoch has no batches.
    *
    * @param length the tokens of a window, at least 1
    * @param stride the tokens from the first of a window to the first of the next, at least 1;
