@@ -43,6 +43,7 @@ public final class FaultServer implements AutoCloseable {
   public volatile byte[] content;
 
   private final ServerSocket listener;
+  private final Thread acceptor;
   private final CountDownLatch closed = new CountDownLatch(1);
   private final List<Socket> sockets = new CopyOnWriteArrayList<>();
 
@@ -68,13 +69,14 @@ public final class FaultServer implements AutoCloseable {
   public FaultServer(byte[] content) throws IOException {
     this.content = content.clone();
     listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-    start(this::accept);
+    acceptor = start(this::accept);
   }
 
-  private static void start(Runnable task) {
+  private static Thread start(Runnable task) {
     Thread thread = new Thread(task, "fault-server");
     thread.setDaemon(true);
     thread.start();
+    return thread;
   }
 
   public URI uri(String target) {
@@ -235,6 +237,11 @@ public final class FaultServer implements AutoCloseable {
   public void close() throws IOException {
     closed.countDown();
     listener.close();
+    try {
+      acceptor.join(); // until then, the port accepts connections
+    } catch (InterruptedException e) {
+      throw new IOException("interrupted", e);
+    }
     for (Socket socket : sockets) {
       socket.close();
     }
