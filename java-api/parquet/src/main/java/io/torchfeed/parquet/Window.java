@@ -66,6 +66,9 @@ final class Window implements AutoCloseable {
       try (var shuffled = ShuffledSampler.of(rows, seed).epoch(epoch)) {
         shuffled.next(order, 0, rows);
       }
+      for (WindowColumn column : columns) {
+        column.shuffle(order, rows);
+      }
     }
     return rows > 0;
   }
@@ -103,7 +106,7 @@ final class Window implements AutoCloseable {
   /** Writes rows that follow each other in the order. */
   void put(int from, int count, SampleWriter into) {
     for (WindowColumn column : columns) {
-      column.put(order, from, count, into);
+      column.put(from, count, into);
     }
   }
 

@@ -4,7 +4,6 @@ package io.torchfeed.parquet;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.memory.DType;
 import io.torchfeed.parquet.ColumnSource.Filler;
-import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
@@ -25,7 +24,7 @@ final class WindowColumn implements AutoCloseable {
   private Object rows = new byte[0];
   private @Nullable Object own;
   private @Nullable ByteBuffer filled; // a batch
-  private @Nullable Object gathered;
+  private @Nullable Object shuffled;
 
   WindowColumn(int number, ColumnSource source, int windowRows, int batchRows) {
     this.number = number;
@@ -57,47 +56,49 @@ final class WindowColumn implements AutoCloseable {
     read(filled.clear(), own, first * elements, count * elements);
   }
 
-  /** Writes consecutive rows of an order. */
-  void put(long @Nullable [] order, int from, int count, SampleWriter into) {
-    if (order == null) {
-      put(rows, from * elements, count * elements, into);
-      return;
-    }
-    if (gathered == null || Array.getLength(gathered) < count * elements) {
-      gathered = array(count);
-    }
-    gather(order, from, count, gathered);
-    put(gathered, 0, count * elements, into);
+  /**
+   * Puts the rows into an order, all at once: a column is in the caches then, and no longer when
+   * its rows are written.
+   */
+  void shuffle(long[] order, int count) {
+    shuffled = shuffled == null ? array(windowRows) : shuffled;
+    gather(order, count, shuffled);
+    rows = shuffled;
   }
 
-  private void gather(long[] order, int from, int count, Object to) {
+  /** Writes consecutive rows. */
+  void put(int from, int count, SampleWriter into) {
+    put(rows, from * elements, count * elements, into);
+  }
+
+  private void gather(long[] order, int count, Object to) {
     if (elements > 1) {
       for (int i = 0; i < count; i++) {
-        System.arraycopy(rows, (int) order[from + i] * elements, to, i * elements, elements);
+        System.arraycopy(rows, (int) order[i] * elements, to, i * elements, elements);
       }
     } else if (rows instanceof float[] floats) {
       for (int i = 0; i < count; i++) {
-        ((float[]) to)[i] = floats[(int) order[from + i]];
+        ((float[]) to)[i] = floats[(int) order[i]];
       }
     } else if (rows instanceof long[] longs) {
       for (int i = 0; i < count; i++) {
-        ((long[]) to)[i] = longs[(int) order[from + i]];
+        ((long[]) to)[i] = longs[(int) order[i]];
       }
     } else if (rows instanceof double[] doubles) {
       for (int i = 0; i < count; i++) {
-        ((double[]) to)[i] = doubles[(int) order[from + i]];
+        ((double[]) to)[i] = doubles[(int) order[i]];
       }
     } else if (rows instanceof int[] ints) {
       for (int i = 0; i < count; i++) {
-        ((int[]) to)[i] = ints[(int) order[from + i]];
+        ((int[]) to)[i] = ints[(int) order[i]];
       }
     } else if (rows instanceof short[] shorts) {
       for (int i = 0; i < count; i++) {
-        ((short[]) to)[i] = shorts[(int) order[from + i]];
+        ((short[]) to)[i] = shorts[(int) order[i]];
       }
     } else {
       for (int i = 0; i < count; i++) {
-        ((byte[]) to)[i] = ((byte[]) rows)[(int) order[from + i]];
+        ((byte[]) to)[i] = ((byte[]) rows)[(int) order[i]];
       }
     }
   }

@@ -79,8 +79,7 @@ class WindowColumnTest {
     }
   }
 
-  private static List<Integer> put(
-      WindowColumn column, long @Nullable [] order, int from, int count) {
+  private static List<Integer> put(WindowColumn column, int from, int count) {
     List<Integer> elements = new ArrayList<>();
     SampleWriter writer =
         (SampleWriter)
@@ -95,7 +94,7 @@ class WindowColumnTest {
                   }
                   return null;
                 });
-    column.put(order, from, count, writer);
+    column.put(from, count, writer);
     return elements;
   }
 
@@ -119,20 +118,22 @@ class WindowColumnTest {
       column.fill(List.of(), 0, 3, PLACE);
       column.fill(List.of(), 3, 2, PLACE);
 
-      assertThat(put(column, null, 1, 4)).containsExactly(1, 2, 3, 4);
-      assertThat(put(column, new long[] {4, 0, 3, 1, 2}, 0, 2)).containsExactly(4, 0);
-      assertThat(put(column, new long[] {4, 0, 3, 1, 2}, 1, 4)).containsExactly(0, 3, 1, 2);
+      assertThat(put(column, 1, 4)).containsExactly(1, 2, 3, 4);
+      column.shuffle(new long[] {4, 0, 3, 1, 2}, 5);
+      assertThat(put(column, 0, 2)).containsExactly(4, 0);
+      assertThat(put(column, 1, 4)).containsExactly(0, 3, 1, 2);
 
       column.fill(List.of(), 0, 1, PLACE); // the next window
 
-      assertThat(put(column, null, 0, 1)).containsExactly(5);
+      assertThat(put(column, 0, 1)).containsExactly(5);
     }
     Counting pairs = new Counting(RowSpec.of(dtype, 2), isWhole, new AtomicInteger());
     try (WindowColumn column = new WindowColumn(7, pairs, 3, 3)) {
       column.fill(List.of(), 0, 3, PLACE);
 
-      assertThat(put(column, null, 1, 2)).containsExactly(2, 3, 4, 5);
-      assertThat(put(column, new long[] {2, 0, 1}, 0, 3)).containsExactly(4, 5, 0, 1, 2, 3);
+      assertThat(put(column, 1, 2)).containsExactly(2, 3, 4, 5);
+      column.shuffle(new long[] {2, 0, 1}, 3);
+      assertThat(put(column, 0, 3)).containsExactly(4, 5, 0, 1, 2, 3);
     }
   }
 }
