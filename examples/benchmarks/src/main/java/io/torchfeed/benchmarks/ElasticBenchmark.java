@@ -12,15 +12,12 @@ import io.torchfeed.distributed.ProcessGroup;
 import io.torchfeed.distributed.ReduceOp;
 import io.torchfeed.elastic.StateTransfer;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.stream.DoubleStream;
-import java.util.stream.Stream;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
@@ -131,23 +128,9 @@ public final class ElasticBenchmark {
         copy[i] = millisSince(start);
       }
     } finally {
-      delete(folder);
+      TemporaryFolder.delete(folder);
     }
     print("the stall of saveInBackground", stall, "a copy in memory", copy);
-  }
-
-  private static void delete(Path folder) throws IOException {
-    try (Stream<Path> all = Files.walk(folder)) {
-      all.sorted(Comparator.reverseOrder())
-          .forEach(
-              each -> {
-                try {
-                  Files.delete(each);
-                } catch (IOException e) {
-                  throw new UncheckedIOException(e);
-                }
-              });
-    }
   }
 
   private void transfer() throws InterruptedException {

@@ -18,12 +18,10 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
 /**
@@ -74,15 +72,7 @@ final class RemoteBenchmark {
     try {
       new RemoteBenchmark(content, folder).run(Integer.parseInt(args[0]), Long.parseLong(args[2]));
     } finally {
-      delete(folder);
-    }
-  }
-
-  private static void delete(Path folder) throws IOException {
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
+      TemporaryFolder.delete(folder);
     }
   }
 
@@ -169,7 +159,7 @@ final class RemoteBenchmark {
     read(server, way, cache);
     double seconds = (System.nanoTime() - start) / 1e9;
     if (way == Way.CACHED_FILES) {
-      delete(cache);
+      TemporaryFolder.delete(cache);
     }
     return content.length / seconds;
   }

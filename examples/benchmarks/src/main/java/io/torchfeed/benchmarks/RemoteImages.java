@@ -15,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -25,7 +24,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.Stream;
 import javax.imageio.IIOImage;
 import javax.imageio.ImageIO;
 import javax.imageio.ImageWriteParam;
@@ -78,15 +76,7 @@ final class RemoteImages {
         server.close();
       }
     } finally {
-      delete(folder);
-    }
-  }
-
-  private static void delete(Path folder) throws IOException {
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
+      TemporaryFolder.delete(folder);
     }
   }
 
@@ -175,7 +165,7 @@ final class RemoteImages {
           each.getValue()[round] = (System.nanoTime() - start) / 1e9;
         }
         if (each.getKey() != Way.DISK) {
-          delete(cache);
+          TemporaryFolder.delete(cache);
         }
       }
     }

@@ -19,19 +19,16 @@ import io.torchfeed.training.Ranks;
 import io.torchfeed.training.Schedule;
 import io.torchfeed.training.TrainingLoop;
 import io.torchfeed.training.TrainingLoopBuilder;
-import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.SGD;
@@ -82,15 +79,7 @@ final class TraceBenchmark {
       benchmark.events();
       benchmark.loops(rounds);
     } finally {
-      delete(folder);
-    }
-  }
-
-  private static void delete(Path folder) throws IOException {
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
+      TemporaryFolder.delete(folder);
     }
   }
 
