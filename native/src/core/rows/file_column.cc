@@ -213,6 +213,9 @@ bool FileColumn::gather(std::byte* target, const WantedRows& wanted,
       return false;
     }
   } catch (const UnreadableRow&) {
+    if (copied.empty()) {
+      throw;
+    }
     // An earlier row may be missing, too, in a page that continues with zeros.
     return gather(target, wanted, stop, nullptr);
   }

@@ -47,7 +47,7 @@ class FileColumn {
     int64_t stride_bytes;
     int64_t first;  // the column's number of this file's first row
     int64_t end;
-    MappedFile mapped;  // if rows are short, and in memory once they were read
+    MappedFile mapped;  // if rows are short
 
     [[nodiscard]] int64_t position_of(int64_t row) const {
       return offset_bytes + (row - first) * stride_bytes;
