@@ -21,20 +21,6 @@ import java.util.Properties;
 public final class Torchfeed {
   private static final int WRONG_USAGE = 2;
 
-  private static final String HELP =
-      """
-      without arguments: checks that the library works on this machine
-      %s: lists the generations of an elastic job
-      %s: writes or checks image records
-      %s: writes a page about a run
-      %s: merges the traces of all ranks
-      launch --help: lists the options for starting ranks"""
-          .formatted(
-              GenerationsCommand.USAGE,
-              ImageCommand.USAGE,
-              ReportCommand.USAGE,
-              TraceCommand.USAGE);
-
   private Torchfeed() {}
 
   /**
@@ -95,7 +81,7 @@ public final class Torchfeed {
     }
     List<String> rest = List.of(args).subList(1, args.length);
     if (rest.isEmpty() && LaunchCommand.isHelp(List.of(args))) {
-      System.out.println(HELP);
+      System.out.println(help());
       System.exit(0);
     }
     System.exit(
@@ -117,5 +103,18 @@ public final class Torchfeed {
             yield WRONG_USAGE;
           }
         });
+  }
+
+  /** Not a constant, since formatting it would be part of the start of each program. */
+  private static String help() {
+    return """
+        without arguments: checks that the library works on this machine
+        %s: lists the generations of an elastic job
+        %s: writes or checks image records
+        %s: writes a page about a run
+        %s: merges the traces of all ranks
+        launch --help: lists the options for starting ranks"""
+        .formatted(
+            GenerationsCommand.USAGE, ImageCommand.USAGE, ReportCommand.USAGE, TraceCommand.USAGE);
   }
 }

@@ -7,14 +7,14 @@ import org.jspecify.annotations.Nullable;
 /** A check that an object is used by one thread at a time. It notices misuse, and never waits. */
 public final class OneThread {
   private final AtomicReference<@Nullable Thread> inside = new AtomicReference<>();
-  private final String name;
+  private final Object name;
 
   /**
    * Creates the check of an object.
    *
-   * @param name its name in messages
+   * @param name its name in messages, or an object whose {@code toString} makes it when needed
    */
-  public OneThread(String name) {
+  public OneThread(Object name) {
     this.name = name;
   }
 

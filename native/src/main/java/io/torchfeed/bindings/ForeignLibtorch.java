@@ -28,9 +28,9 @@ final class ForeignLibtorch {
       return refusal("LD_LIBRARY_PATH", found);
     }
     // JavaCPP looks there for the libraries that the jars do not have
-    boolean hasCuda = !LoadFailure.resources(PACKAGE, "torch_cuda").isEmpty();
-    String java = hasCuda ? "" : find(System.getProperty("java.library.path", ""), "torch_cuda");
-    return java.isEmpty() ? "" : refusal("java.library.path", java);
+    String java = find(System.getProperty("java.library.path", ""), "torch_cuda");
+    boolean isUnused = java.isEmpty() || !LoadFailure.resources(PACKAGE, "torch_cuda").isEmpty();
+    return isUnused ? "" : refusal("java.library.path", java);
   }
 
   private static String refusal(String variable, String library) {
@@ -42,15 +42,13 @@ final class ForeignLibtorch {
         + variable;
   }
 
+  /** Looks into the folders first: they are few, and the jars of a program may be many. */
   private static String find(String folders, String... libraries) {
-    if (LoadFailure.resources(PACKAGE, "torch_cpu").isEmpty()) {
-      return "";
-    }
     for (String folder : folders.split(File.pathSeparator)) {
       for (String library : libraries) {
         File file = new File(folder, System.mapLibraryName(library));
         if (!folder.isEmpty() && file.isFile() && !isOfPresets(file, library)) {
-          return file.getPath();
+          return LoadFailure.resources(PACKAGE, "torch_cpu").isEmpty() ? "" : file.getPath();
         }
       }
     }

@@ -21,11 +21,11 @@ import org.bytedeco.javacpp.PointerScope;
 public final class NativeHandle<P extends Pointer> implements AutoCloseable {
   private static final int CLOSED = Integer.MIN_VALUE;
 
-  private final String name;
+  private final Object name;
   private final P pointer;
   private final AtomicInteger users = new AtomicInteger();
 
-  private NativeHandle(String name, P pointer) {
+  private NativeHandle(Object name, P pointer) {
     this.name = name;
     this.pointer = pointer;
   }
@@ -33,9 +33,10 @@ public final class NativeHandle<P extends Pointer> implements AutoCloseable {
   /**
    * Creates a native object, outside of any {@link PointerScope} of the caller, and its owner.
    *
-   * @param name the name of the object in messages, for example {@code DataLoader}
+   * @param name the name of the object in messages, for example {@code DataLoader}, or an object
+   *     whose {@code toString} makes it when a message needs it
    */
-  public static <P extends Pointer> NativeHandle<P> create(String name, Supplier<P> factory) {
+  public static <P extends Pointer> NativeHandle<P> create(Object name, Supplier<P> factory) {
     return new NativeHandle<>(name, outsideOfScopes(factory));
   }
 

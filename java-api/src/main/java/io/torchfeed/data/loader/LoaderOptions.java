@@ -46,7 +46,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The options of a loader that is being built; null: the default. Not thread-safe. */
 final class LoaderOptions {
-  private static final System.Logger LOGGER = System.getLogger("io.torchfeed.data");
   private static final int MAX_WORKERS = 1024;
 
   final LoaderData data;
@@ -309,11 +308,13 @@ final class LoaderOptions {
               .formatted(madeFor, datasetSize));
     }
     if (madeFor < datasetSize) {
-      LOGGER.log(
-          System.Logger.Level.WARNING,
-          ("the sampler was made for %d samples, but the dataset has %d: those from %d on are never"
-                  + " loaded; pass the size of the dataset, or a subset of it to the loader")
-              .formatted(madeFor, datasetSize, madeFor));
+      System.getLogger("io.torchfeed.data") // not before: that loads the JDK's logging
+          .log(
+              System.Logger.Level.WARNING,
+              ("the sampler was made for %d samples, but the dataset has %d: those from %d on are"
+                      + " never loaded; pass the size of the dataset, or a subset of it to the"
+                      + " loader")
+                  .formatted(madeFor, datasetSize, madeFor));
     }
   }
 

@@ -11,8 +11,6 @@ import org.jspecify.annotations.Nullable;
  * warning to the logger {@code io.torchfeed.data}.
  */
 public final class Abandoned {
-  private static final System.Logger LOGGER = System.getLogger("io.torchfeed.data");
-
   /** The cleaner, whose thread starts when the first loader is built. */
   private static final class Holder {
     static final Cleaner CLEANER = Cleaner.create(Holder::thread);
@@ -70,13 +68,18 @@ public final class Abandoned {
       }
       String text = report.get();
       if (text != null && !reported.getAndSet(true)) {
-        LOGGER.log(System.Logger.Level.WARNING, text);
+        warn(text, null);
       }
       try {
         close.run();
       } catch (RuntimeException | Error e) {
-        LOGGER.log(System.Logger.Level.WARNING, "a dropped object could not be closed", e);
+        warn("a dropped object could not be closed", e);
       }
+    }
+
+    /** Looks up the logger only now, since that loads the logging of the JDK. */
+    private static void warn(String text, @Nullable Throwable thrown) {
+      System.getLogger("io.torchfeed.data").log(System.Logger.Level.WARNING, text, thrown);
     }
   }
 }

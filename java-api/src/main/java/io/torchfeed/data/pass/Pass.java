@@ -48,7 +48,7 @@ public final class Pass {
     this.lifecycle =
         new PassLifecycle(
             engine,
-            "the pass over epoch %d, from batch %d on,".formatted(epoch, start.batch()),
+            "the pass over epoch " + epoch + ", from batch " + start.batch() + " on,",
             new Ends());
     this.scheduler = start.scheduler(engine, loader.prefetch() + 1);
   }

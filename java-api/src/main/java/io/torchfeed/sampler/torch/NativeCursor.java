@@ -25,6 +25,20 @@ final class NativeCursor implements Cursor {
   /** The size below which querying the system's memory costs more than the shuffle. */
   private static final long SMALL_LIST_BYTES = 64L << 20;
 
+  /** The name, which is made only for a message: printing a record makes code at run time. */
+  private static final class Name {
+    private final Sampler plan;
+
+    Name(Sampler plan) {
+      this.plan = plan;
+    }
+
+    @Override
+    public String toString() {
+      return "the cursor of " + plan;
+    }
+  }
+
   private final NativeHandle<IndexCursor> handle;
   private final long size;
   private final LongPredicate padding;
@@ -35,7 +49,7 @@ final class NativeCursor implements Cursor {
   private final OneThread user;
 
   private NativeCursor(
-      String name, NativeHandle<IndexCursor> handle, long size, LongPredicate padding) {
+      Name name, NativeHandle<IndexCursor> handle, long size, LongPredicate padding) {
     this.handle = handle;
     this.user = new OneThread(name);
     this.size = size;
@@ -51,7 +65,7 @@ final class NativeCursor implements Cursor {
    * @param padding whether the index at a position is padding
    */
   static Cursor open(Sampler plan, LongPredicate padding, Supplier<IndexCursor> factory) {
-    String name = "the cursor of " + plan;
+    Name name = new Name(plan);
     NativeHandle<IndexCursor> handle = NativeHandle.create(name, factory);
     try {
       return new NativeCursor(name, handle, plan.size(), padding);
