@@ -14,8 +14,14 @@ public final class Folders {
 
   /** Deletes a folder and all that is in it; links in it are deleted, not followed. */
   public static void delete(Path folder) throws IOException {
+    clear(folder);
+    Files.delete(folder);
+  }
+
+  /** Deletes all that is in a folder; links in it are deleted, not followed. */
+  public static void clear(Path folder) throws IOException {
     List<Path> all;
-    try (Stream<Path> files = Files.walk(folder)) {
+    try (Stream<Path> files = Files.walk(folder).skip(1)) {
       all = files.sorted(Comparator.reverseOrder()).toList(); // a folder after its files
     }
     for (Path each : all) {

@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A folder with local copies of whole sources, for readers of files: rows, records, archives,
@@ -49,6 +48,9 @@ import org.jspecify.annotations.Nullable;
  * ByteSource}.
  */
 public final class CachedFiles implements AutoCloseable {
+  private static final int COPIES = 8;
+  private static final int MAX_COPIES = 64;
+
   private final FileFolder folder;
 
   // guarded by this
@@ -89,11 +91,11 @@ public final class CachedFiles implements AutoCloseable {
    * @throws IOException if the file cannot be written, for example since the disk is full
    */
   public Path path(ByteSource source) throws IOException {
-    return paths(List.of(requireNonNull(source, "source"))).get(0);
+    return copy(requireNonNull(source, "source"), 1);
   }
 
   /**
-   * Returns the local files of sources, each as {@link #path} does.
+   * Returns the local files of sources, each as {@link #path} does. Several are copied at a time.
    *
    * @param sources closed in any case
    * @return the files, in the order of the sources
@@ -103,19 +105,57 @@ public final class CachedFiles implements AutoCloseable {
   public List<Path> paths(List<? extends ByteSource> sources) throws IOException {
     List<ByteSource> all = Checks.copyOf("sources", sources);
     List<Path> paths = new ArrayList<>();
-    try (Closing closing = new Closing(all)) {
-      for (ByteSource source : all) {
-        if (source instanceof FileSource file) {
-          paths.add(file.path());
-        } else {
-          Path last = Path.of(source.name()).normalize().getFileName();
-          boolean isName = last != null && !last.toString().matches("|\\.\\.");
-          Path file = isName ? last : Path.of("data");
-          paths.add(found(List.of(source), List.of(file)).resolve(file));
-        }
+    try (CopiesAhead copies = ahead(all, Math.max(1, Math.min(COPIES, all.size())))) {
+      while (copies.hasNext()) {
+        paths.add(copies.next());
       }
     }
     return List.copyOf(paths);
+  }
+
+  /**
+   * Returns the local files of sources one after the other, while the next ones are copied: for
+   * archives and parts of a dataset that are read in turn.
+   *
+   * <pre>{@code
+   * S3Bucket bucket = S3Bucket.of("training-data");
+   * List<HttpSource> tars =
+   *     bucket.list("train/").stream().map(tar -> bucket.source(tar.key())).toList();
+   * try (CachedFiles cached = CachedFiles.of(Path.of("cache"), 200L << 30);
+   *     CopiesAhead shards = cached.ahead(tars, 2)) {
+   *   while (shards.hasNext()) {
+   *     try (ImageTar images = ImageTar.open(List.of(shards.next()), plan)) {
+   *       // an epoch of these images
+   *     }
+   *   }
+   * }
+   * }</pre>
+   *
+   * @param sources closed in any case, when the returned object is closed
+   * @param copies the number of files that are copied at a time, or wait to be taken, in [1, 64]
+   * @return the files in the order of the sources; the caller closes it
+   * @throws IllegalArgumentException if {@code copies} is out of range
+   */
+  public CopiesAhead ahead(List<? extends ByteSource> sources, int copies) {
+    List<ByteSource> all = Checks.copyOf("sources", sources);
+    if (copies < 1 || copies > MAX_COPIES) {
+      throw new IllegalArgumentException(
+          "copies must be in [1, %d], got %d".formatted(MAX_COPIES, copies));
+    }
+    return new CopiesAhead(this, all, copies);
+  }
+
+  /** Returns the local file of a source, one of some that are copied at a time. */
+  Path copy(ByteSource source, int copies) throws IOException {
+    try (source) {
+      if (source instanceof FileSource file) {
+        return file.path();
+      }
+      Path last = Path.of(source.name()).normalize().getFileName();
+      boolean isName = last != null && !last.toString().matches("|\\.\\.");
+      Path file = isName ? last : Path.of("data");
+      return found(List.of(source), List.of(file), copies).resolve(file);
+    }
   }
 
   /**
@@ -141,11 +181,11 @@ public final class CachedFiles implements AutoCloseable {
    */
   public Path folder(List<? extends ByteSource> sources) throws IOException {
     List<ByteSource> all = Checks.copyOf("sources", sources);
-    try (Closing closing = new Closing(all)) {
+    try (ClosedSources closing = new ClosedSources(all)) {
       if (all.isEmpty()) {
         throw new IllegalArgumentException("at least one source is needed, got none");
       }
-      return found(all, names(all));
+      return found(all, names(all), Math.min(COPIES, all.size()));
     }
   }
 
@@ -168,7 +208,7 @@ public final class CachedFiles implements AutoCloseable {
     return names.stream().map(root::relativize).toList();
   }
 
-  private Path found(List<ByteSource> sources, List<Path> names) throws IOException {
+  private Path found(List<ByteSource> sources, List<Path> names, int copies) throws IOException {
     List<FileFolder.Item> items = new ArrayList<>();
     StringBuilder text = new StringBuilder();
     long total = 0;
@@ -186,11 +226,9 @@ public final class CachedFiles implements AutoCloseable {
     }
     Path path;
     try {
-      path = folder.find(entry, total, items);
+      path = folder.find(entry, total, items, copies);
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new ByteSourceException(
-          sources.get(0).name(), Problem.INTERRUPTED, 0, "the thread was interrupted", e);
+      throw interrupted(sources.get(0), e);
     }
     synchronized (this) {
       if (isClosed) {
@@ -200,6 +238,12 @@ public final class CachedFiles implements AutoCloseable {
       used.add(path);
     }
     return path;
+  }
+
+  static ByteSourceException interrupted(ByteSource source, InterruptedException e) {
+    Thread.currentThread().interrupt();
+    return new ByteSourceException(
+        source.name(), Problem.INTERRUPTED, 0, "the thread was interrupted", e);
   }
 
   private static long size(ByteSource source) throws ByteSourceException {
@@ -236,23 +280,5 @@ public final class CachedFiles implements AutoCloseable {
   @Override
   public String toString() {
     return "CachedFiles[%s]".formatted(folder);
-  }
-
-  /** Closes sources. */
-  private record Closing(List<ByteSource> sources) implements AutoCloseable {
-    @Override
-    public void close() throws IOException {
-      @Nullable IOException first = null;
-      for (ByteSource source : sources) {
-        try {
-          source.close();
-        } catch (IOException e) {
-          first = first == null ? e : first;
-        }
-      }
-      if (first != null) {
-        throw first;
-      }
-    }
   }
 }

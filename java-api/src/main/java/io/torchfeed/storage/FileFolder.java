@@ -24,6 +24,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
@@ -44,6 +45,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class FileFolder {
   private static final int STRIPES = 64;
+
+  /** The ranges of all files that are copied at a time, in memory. */
+  private static final int RANGES = 8;
+
+  private static final int RANGE_BYTES = 8 << 20;
   private static final String USE = ".use";
   private static final String NOTE = ".note";
   private static final Pattern ENTRY = Pattern.compile("[0-9a-f]{32}-(\\d{1,18})");
@@ -76,8 +82,13 @@ final class FileFolder {
     }
   }
 
-  /** Returns the folder of an entry with all of its files, in use until it is released. */
-  Path find(String entry, long bytes, List<Item> items) throws IOException, InterruptedException {
+  /**
+   * Returns the folder of an entry with all of its files, in use until it is released.
+   *
+   * @param copies the number of files that are copied at a time, of this entry and others
+   */
+  Path find(String entry, long bytes, List<Item> items, int copies)
+      throws IOException, InterruptedException {
     int stripe = Math.floorMod(entry.hashCode(), STRIPES);
     ReentrantLock lock = LOCKS.get(stripe);
     lock.lockInterruptibly();
@@ -86,7 +97,7 @@ final class FileFolder {
       try (FileChannel file = openLock(root, "files-lock-" + stripe);
           FileLock held = file.lock()) {
         reserve(root, entry, bytes, items.get(0));
-        fill(root, entry, items);
+        fill(root, entry, items, copies);
         return root.resolve(entry);
       }
     } catch (IOException e) {
@@ -99,11 +110,12 @@ final class FileFolder {
     }
   }
 
-  private void fill(Path root, String entry, List<Item> items) throws IOException {
+  private void fill(Path root, String entry, List<Item> items, int copies)
+      throws IOException, InterruptedException {
     boolean isDone = false;
     try {
       if (!isComplete(root, entry, items)) {
-        copy(root, entry, items);
+        copy(root, entry, items, copies);
       }
       isDone = true;
     } finally {
@@ -210,13 +222,16 @@ final class FileFolder {
     return note.toString();
   }
 
-  private static void copy(Path root, String entry, List<Item> items) throws IOException {
+  private static void copy(Path root, String entry, List<Item> items, int copies)
+      throws IOException, InterruptedException {
     Path note = root.resolve(entry + NOTE);
     Files.deleteIfExists(note);
     Path files = root.resolve(entry);
-    Folders.delete(files); // the rest of a killed process
-    for (Item item : items) {
-      copy(item, files.resolve(item.name()));
+    Folders.clear(files); // the rest of a killed process; others see that the entry exists
+    if (items.size() == 1) {
+      copy(items.get(0), files, copies);
+    } else {
+      copyAll(items, files, copies);
     }
     String text = note(files, items);
     if (text == null) {
@@ -225,9 +240,29 @@ final class FileFolder {
     FileReplacement.write(note, ByteBuffer.wrap(text.getBytes(UTF_8)));
   }
 
-  private static void copy(Item item, Path file) throws IOException {
+  private static void copyAll(List<Item> items, Path files, int copies)
+      throws IOException, InterruptedException {
+    List<Callable<Boolean>> tasks = new ArrayList<>();
+    for (Item item : items) {
+      tasks.add(
+          () -> {
+            copy(item, files, copies);
+            return true;
+          });
+    }
+    try (TasksAhead<Boolean> ahead = new TasksAhead<>(tasks, copies)) {
+      while (ahead.hasNext()) {
+        ahead.next();
+      }
+    }
+  }
+
+  private static void copy(Item item, Path files, int copies) throws IOException {
+    Path file = files.resolve(item.name());
     Files.createDirectories(file.resolveSibling("."));
-    try (ReadAhead ahead = ReadAhead.of(new Borrowed(item.source()))) {
+    ByteSource source = new Borrowed(item.source());
+    int ranges = Math.max(2, RANGES / copies);
+    try (ReadAhead ahead = ReadAhead.of(source, RANGE_BYTES, ranges)) {
       ahead.copyTo(file);
     } catch (ByteSourceException | FileSystemException e) {
       throw e;

@@ -8,6 +8,7 @@ import io.torchfeed.data.source.ImageTar;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import io.torchfeed.storage.CachedFiles;
+import io.torchfeed.storage.CopiesAhead;
 import io.torchfeed.storage.HttpSource;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
@@ -20,10 +21,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import javax.imageio.IIOImage;
 import javax.imageio.ImageIO;
 import javax.imageio.ImageWriteParam;
@@ -36,7 +33,8 @@ import javax.imageio.stream.ImageOutputStream;
  */
 final class RemoteImages {
   private static final double LINE = 125e6;
-  private static final int TARS = 4;
+  private static final int TARS = 8;
+  private static final int AHEAD = 2;
   private static final int WIDTH = 500;
   private static final int HEIGHT = 375;
   private static final int PICTURES = 32;
@@ -45,11 +43,9 @@ final class RemoteImages {
   private enum Way {
     /** Batches of all of them on the disk: the limit of the decoder. */
     DISK,
-    /** Copies of all of them, one after another, without batches. */
+    /** Copies of all of them without batches: the limit of the line. */
     COPIES,
-    /** Copies by two threads, without batches: the limit of the line. */
-    TWO_COPIES,
-    /** Copies by two threads, and batches of each file after its copy. */
+    /** Batches of each file in turn, while the next ones are copied. */
     DURING_COPIES
   }
 
@@ -185,42 +181,20 @@ final class RemoteImages {
         bytes / seconds[0] / LINE);
   }
 
-  private void run(Way way, Path cache)
-      throws IOException, InterruptedException, ExecutionException {
+  private void run(Way way, Path cache) throws IOException {
     if (way == Way.DISK) {
       load(tars);
       return;
     }
-    try (CachedFiles files = CachedFiles.of(cache, 1L << 40)) {
-      if (way == Way.COPIES) {
-        files.paths(servers.stream().map(RemoteImages::source).toList());
-      } else {
-        copyByTwo(files, way == Way.DURING_COPIES);
-      }
-    }
-  }
-
-  private static HttpSource source(LineServer server) {
-    return HttpSource.of(server.uri());
-  }
-
-  /** Two threads copy the files in turn, and this one loads each after its copy. */
-  private void copyByTwo(CachedFiles files, boolean isLoaded)
-      throws IOException, InterruptedException, ExecutionException {
-    ExecutorService copier = Executors.newFixedThreadPool(2);
-    try {
-      List<Future<Path>> copies = new ArrayList<>();
-      for (LineServer server : servers) {
-        copies.add(copier.submit(() -> files.path(source(server))));
-      }
-      for (Future<Path> each : copies) {
-        Path copy = each.get();
-        if (isLoaded) {
+    List<HttpSource> sources = servers.stream().map(server -> HttpSource.of(server.uri())).toList();
+    try (CachedFiles files = CachedFiles.of(cache, 1L << 40);
+        CopiesAhead copies = files.ahead(sources, AHEAD)) {
+      while (copies.hasNext()) {
+        Path copy = copies.next();
+        if (way == Way.DURING_COPIES) {
           load(List.of(copy));
         }
       }
-    } finally {
-      copier.shutdownNow();
     }
   }
 
