@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the logic of pack and run with fake libraries and parts: python3 -m unittest, in this folder."""
 
+import argparse
 import contextlib
 import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -15,7 +17,7 @@ import tempfile
 import time
 import unittest
 
-from gpu_check import elf, libraries, pack, parts, pieces, plan, report
+from gpu_check import check, elf, libraries, pack, parts, pieces, plan, report
 
 
 def fake_library(path, needed=()):
@@ -268,7 +270,8 @@ class ThePlan(InAFolder):
     def test_only_tests_with_ranks_of_their_own_get_options_by_a_variable(self):
         made = plan.java_parts(self.folder, "/libraries", "", "", ["io.torchfeed.OtherTest"])
         with_variable = [part.name for part in made if "JAVA_TOOL_OPTIONS" in part.environment]
-        self.assertEqual(list(plan.GPU_TESTS) + ["other tests tagged gpu"], with_variable)
+        ranks = [f"{where}: {what}" for where in plan.ranks(1) for what in plan.RANK_TESTS]
+        self.assertEqual(list(plan.GPU_TESTS) + ranks + ["other tests tagged gpu"], with_variable)
         for part in made:
             self.assertIn(f"-Dorg.bytedeco.javacpp.cachedir={self.folder}/javacpp", part.command)
             self.assertEqual("/libraries", part.environment["LD_LIBRARY_PATH"])
@@ -280,6 +283,33 @@ class ThePlan(InAFolder):
         self.assertEqual(others, {part.name for part in made if not part.on_gpu})
         cpp = plan.cpp_parts(self.folder, self.folder / "out", self.folder / "torch", "2.10.0", "", "")
         self.assertEqual(["gpu_transfer_test"], [part.name for part in cpp if part.on_gpu])
+
+    def test_the_tests_that_are_selected_exist(self):
+        names = [word for part in plan.java_parts(self.folder, "", "", "", []) for word in part.command]
+        selected = [re.fullmatch(r"--select-(?:class|method)=([\w.]+)(?:\$(\w+))?(?:#(\w+)\(\))?", name) for name in names
+                    if name.startswith("--select-")]
+        self.assertGreater(len(selected), 15)
+        sources = pathlib.Path(__file__).parent / "../../java-api/src/test/java"
+        for match in selected:
+            name, nested, method = match.groups()
+            text = (sources / (name.replace(".", "/") + ".java")).read_text()
+            for word in (f"class {nested}" if nested else "", f"void {method}(" if method else ""):
+                self.assertIn(word, text, match.group())
+
+    def test_ranks_use_the_gpus_that_are_there(self):
+        self.assertEqual(list(plan.ranks(1).values()), [["cuda:0", "cuda:0"], ["cuda:0", "cpu"]])
+        self.assertEqual(list(plan.ranks(3).values()), [["cuda:0", "cuda:1", "cuda:2"], ["cuda:0", "cuda:1", "cuda:2", "cpu"]])
+        options = [word for part in plan.java_parts(self.folder, "", "", "", [], 2) for word in part.command
+                   if word.startswith("-Dtorchfeed.test.devices=")]
+        self.assertEqual(sorted(set(options)), ["-Dtorchfeed.test.devices=cuda:0,cuda:1",
+                                                "-Dtorchfeed.test.devices=cuda:0,cuda:1,cpu"])
+        self.assertEqual(len(options), 6)
+
+    def test_a_wrong_number_of_gpus_is_refused(self):
+        for text in ("0", "9", "two", "-1"):
+            with self.assertRaises(argparse.ArgumentTypeError):
+                check.gpu_count(text)
+        self.assertEqual(check.gpu_count("8"), 8)
 
     def test_builds_may_take_longer_with_fewer_than_8_processors(self):
         self.assertEqual([8, 4, 2, 1, 1], [plan.slowness(processors) for processors in (1, 2, 6, 8, 64)])

@@ -15,6 +15,7 @@ import zipfile
 from gpu_check import libraries, parts, plan, report
 
 SECONDS = 460  # for all parts; the report is written within 8 minutes, but for builds with fewer than 8 processors
+MAX_GPUS = 8
 PRESETS = [("libcuda.so.1", "libjnicudart.so"), ("libcusolverMg.so.12", "the presets of NCCL"),
            ("libnvjpeg.so.13", "libjninvjpeg.so"), ("libnvrtc.so.13", "libtorch_cuda.so, at run time")]
 # For which the presets' libtorch has code.
@@ -28,6 +29,7 @@ def main(words):
     parser = argparse.ArgumentParser(prog="run", description="Checks torchfeed on this machine.")
     parser.add_argument("--libtorch", metavar="PYTHON", help="build and run only the C++ half, for the torch of it")
     parser.add_argument("--python", metavar="PYTHON", help="has CUDA's libraries as packages (found if on PATH)")
+    parser.add_argument("--gpus", metavar="N", type=gpu_count, help="try ranks on N GPUs, in [1, 8]; all of them by default")
     parser.add_argument("--out", default="report", help="the folder of the report and of all outputs")
     parser.add_argument("--root", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--started", type=float, default=time.time(), help=argparse.SUPPRESS)
@@ -39,7 +41,7 @@ def main(words):
         if options.libtorch:
             check.with_python(options.libtorch)
         else:
-            check.with_java([options.python] if options.python else pythons())
+            check.with_java([options.python] if options.python else pythons(), options.gpus)
     except Refused as error:
         check.problems.append(str(error))
         check.write()
@@ -47,6 +49,13 @@ def main(words):
         return 1
     print(f"run: {report.summary(check.results)}; see {out}/report.md")
     return 0 if parts.succeeded(check.results) else 1
+
+
+def gpu_count(text):
+    """Returns a number of GPUs for ranks."""
+    if not text.isdigit() or not 1 <= int(text) <= MAX_GPUS:
+        raise argparse.ArgumentTypeError(f"must be in [1, {MAX_GPUS}], got {text}")
+    return int(text)
 
 
 class Refused(Exception):
@@ -70,8 +79,8 @@ class Check:
         self.gpus = []
         self.facts.update(json.loads((root / "pack.json").read_text())["facts"])
 
-    def with_java(self, interpreters):
-        """Runs the parts on the packed Java."""
+    def with_java(self, interpreters, gpus=None):
+        """Runs the parts on the packed Java, those of ranks on a number of GPUs; on all, up to 8, by default."""
         libtorch = self.root / "libtorch"
         unpack_libtorch(self.root, libtorch)
         self.look(libtorch, libraries.search_folders(interpreters), PRESETS, libraries.OLDEST_NCCL)
@@ -84,8 +93,10 @@ class Check:
         reason = self.count_gpus(path)
         self.problems += libraries.without_code(self.gpus, CAPABILITIES)
         gpu = "" if self.gpus and not cuda else "no usable GPU: " + (cuda or reason)
+        if gpus and gpus > len(self.gpus):
+            self.problems.append(f"--gpus {gpus}: the driver reports {len(self.gpus)}; ranks are tried on as many")
         tests = json.loads((self.root / "pack.json").read_text())["gpu tests"]
-        made = plan.java_parts(self.root, path, obstacle, gpu, tests)
+        made = plan.java_parts(self.root, path, obstacle, gpu, tests, max(1, min(gpus or MAX_GPUS, len(self.gpus))))
         made.insert(1, plan.packed_program(self.root, libtorch, f"{openblas}:{path}", obstacle or cuda))
         self.run(made)
 

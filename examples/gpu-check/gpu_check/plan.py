@@ -21,12 +21,16 @@ GPU_TESTS = {
             "collectivesOverNcclLeaveTheValuesOfOneRank", "aModelTrainsOverNcclAsOnTheCpu",
             "anAbortedGroupRefusesTensorsOfTheDevice")],
     "mixed precision": [f"--select-method={GROUP}#trainingInMixedPrecisionReducesTheLoss()"],
-    "pinned transfer by the loaders": ["--select-class=io.torchfeed.data.DeviceLoaderTest$OnAGpu"],
+    "pinned transfer by the loaders": ["--select-class=io.torchfeed.data.loader.DeviceLoaderTest$OnAGpu"],
     "rows gathered by the GPU": ["--select-class=io.torchfeed.data.DeviceGatherTest$OnAGpu"],
     "pictures normalized on the GPU": ["--select-class=io.torchfeed.image.ImageTensorPlanDeviceTest$OnAGpu"],
     "nvJPEG": ["--select-class=io.torchfeed.image.NvJpegDecoderTest$OnAGpu"],
 }
-COVERED = re.compile(r"DistributedTest|DeviceGroupTest|DeviceLoaderTest|DeviceGatherTest|ImageTensorPlanDeviceTest|NvJpegDecoderTest")
+# Parts of ranks that are processes, tried on several lists of devices.
+RANKS = "io.torchfeed.elastic.DeviceRanksTest"
+RANK_TESTS = {"training": "ranksTrainAsThoseOfTheCpu", "a lost rank": "theOthersNoticeALostRank",
+              "an elastic training": "elasticRanksGoOnWithoutALostOne"}
+COVERED = re.compile(r"DeviceRanksTest|DistributedTest|DeviceGroupTest|DeviceLoaderTest|DeviceGatherTest|ImageTensorPlanDeviceTest|NvJpegDecoderTest")
 CPU_CLASSES = ["io.torchfeed.SelfCheckTest", "io.torchfeed.data.TensorDatasetTest", "io.torchfeed.data.contract.NativePassTest",
                "io.torchfeed.memory.SlabTest", "io.torchfeed.image.ImagePlanTest",
                "io.torchfeed.distributed.CollectivesTest"]
@@ -53,11 +57,19 @@ def slowness(processors):
     return max(1, math.ceil(8 / processors))
 
 
-def java_parts(root, library_path, obstacle, gpu_obstacle, tests):
+def ranks(gpus):
+    """Returns names and devices of the ranks to try on a number of GPUs: what NCCL connects, and what Gloo does."""
+    own = [f"cuda:{gpu}" for gpu in range(gpus)]
+    if gpus > 1:
+        return {f"{gpus} ranks, each with a GPU, over NCCL": own, "a rank without a GPU, over Gloo": own + ["cpu"]}
+    return {"two ranks on one GPU, over Gloo": ["cuda:0", "cuda:0"], "a rank without a GPU, over Gloo": ["cuda:0", "cpu"]}
+
+
+def java_parts(root, library_path, obstacle, gpu_obstacle, tests, gpus=1):
     """Returns the parts that run on the packed Java runtime.
 
     obstacle: why libtorch cannot be loaded; gpu_obstacle: why there is no device for benchmarks, both
-    empty if there is none; tests: the classes that have tests tagged `gpu`
+    empty if there is none; tests: the classes that have tests tagged `gpu`; gpus: the number of GPUs for ranks
     """
     root = pathlib.Path(root)
     java = str(root / "jre/bin/java")
@@ -75,13 +87,17 @@ def java_parts(root, library_path, obstacle, gpu_obstacle, tests):
         return parts.Part(name, [java] + OPTIONS + properties + ["-cp", path] + words, limit, judge, variables, home,
                           obstacle or skip, on_gpu=on_gpu)
 
-    def junit(name, selection, limit, tagged):
-        words = [JUNIT, "execute", "--disable-banner", "--details=summary", "--reports-dir={out}"]
+    def junit(name, selection, limit, tagged, more=()):
+        words = list(more) + [JUNIT, "execute", "--disable-banner", "--details=summary", "--reports-dir={out}"]
         return part(name, words + (["--include-tag=gpu"] if tagged else ["--exclude-tag=gpu"]) + selection, limit,
                     parts.junit, variables=for_children if tagged else environment, on_gpu=tagged)
 
     made = [part("self-check", ["io.torchfeed.Torchfeed"], 90, parts.self_check)]
     made += [junit(name, selection, 75, True) for name, selection in GPU_TESTS.items()]
+    for where, devices in ranks(gpus).items():
+        for what, test in RANK_TESTS.items():
+            made.append(junit(f"{where}: {what}", [f"--select-method={RANKS}#{test}()"], 75, True,
+                              ["-Dtorchfeed.test.devices=" + ",".join(devices)]))
     others = [name for name in tests if not COVERED.search(name)]
     if others:
         made.append(junit("other tests tagged gpu", [f"--select-class={name}" for name in others], 60, True))

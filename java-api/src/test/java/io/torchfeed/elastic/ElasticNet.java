@@ -20,6 +20,7 @@ import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;
@@ -37,6 +38,7 @@ final class ElasticNet extends Module {
   private final BatchNorm1dImpl norm;
   private final LinearImpl last;
   private final Adam optimizer;
+  private Device device = new Device("cpu");
 
   ElasticNet(int seed) {
     first = register_module("first", new LinearImpl(4, 8));
@@ -48,6 +50,13 @@ final class ElasticNet extends Module {
       layer.bias().detach().zero_();
     }
     optimizer = new Adam(parameters(), new AdamOptions(0.01));
+  }
+
+  /** Moves the parameters, before the first step, and then each batch. */
+  ElasticNet on(String name) {
+    device = new Device(name);
+    to(device, false);
+    return this;
   }
 
   private static Tensor sines(long count, int seed) {
@@ -77,8 +86,9 @@ final class ElasticNet extends Module {
   }
 
   Tensor loss(Batch batch) {
-    Tensor hidden = relu(norm.forward(first.forward(batch.tensor(0))));
-    return cross_entropy(last.forward(hidden), batch.tensor(1));
+    Tensor inputs = batch.tensor(0).to(device, torch.ScalarType.Float);
+    Tensor hidden = relu(norm.forward(first.forward(inputs)));
+    return cross_entropy(last.forward(hidden), batch.tensor(1).to(device, torch.ScalarType.Long));
   }
 
   void update() {
@@ -91,6 +101,15 @@ final class ElasticNet extends Module {
     return state.build();
   }
 
+  /** Returns the sum of the magnitudes of all parameters. */
+  double magnitude() {
+    double sum = 0;
+    for (LinearImpl layer : new LinearImpl[] {first, last}) {
+      sum += layer.weight().abs().sum().item_double() + layer.bias().abs().sum().item_double();
+    }
+    return sum;
+  }
+
   /** Returns a digest of parameters, buffers and optimizer. */
   String digest() {
     CRC32C sum = new CRC32C();
@@ -98,7 +117,8 @@ final class ElasticNet extends Module {
       for (Map.Entry<String, Tensor> entry : all.tensors().entrySet()) {
         sum.update(entry.getKey().getBytes(StandardCharsets.UTF_8));
         byte[] bytes = new byte[(int) entry.getValue().nbytes()];
-        try (BytePointer memory = new BytePointer(entry.getValue().data_ptr())) {
+        try (Tensor values = entry.getValue().cpu();
+            BytePointer memory = new BytePointer(values.data_ptr())) {
           memory.get(bytes);
         }
         sum.update(bytes);
