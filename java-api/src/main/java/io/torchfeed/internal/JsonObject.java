@@ -71,12 +71,17 @@ public final class JsonObject {
       return object;
     } catch (JsonProcessingException e) {
       throw new IllegalArgumentException(
-          "the text is not a %s in JSON: %s"
-              .formatted(what, Quotes.shortened(e.getOriginalMessage())),
-          e);
+          "the text is not a %s in JSON: %s".formatted(what, problem(e)), e);
     } catch (IOException e) {
       throw new UncheckedIOException(e); // reading a String never throws
     }
+  }
+
+  /** Returns the first part of a parser's message, without its settings, and the place. */
+  private static String problem(JsonProcessingException e) {
+    String message = e.getOriginalMessage().replaceFirst(" \\(start marker at .*", "");
+    return "%s at character %d"
+        .formatted(Quotes.shortened(message), e.getLocation().getCharOffset());
   }
 
   private void readFields(String text, JsonParser in) throws IOException {

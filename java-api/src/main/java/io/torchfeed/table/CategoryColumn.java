@@ -211,9 +211,9 @@ public final class CategoryColumn extends TableInput {
   }
 
   private static @Nullable Object text(Object given) {
-    return given instanceof String
-        ? given
-        : given instanceof Boolean || isWhole(given) ? given.toString() : null;
+    return given instanceof CharSequence || given instanceof Boolean || isWhole(given)
+        ? given.toString()
+        : null;
   }
 
   private static boolean isWhole(Object given) {
@@ -226,7 +226,7 @@ public final class CategoryColumn extends TableInput {
   private static @Nullable Object number(Object given) {
     if (isWhole(given)) {
       return ((Number) given).longValue();
-    } else if (!(given instanceof String) && !(given instanceof Number)) {
+    } else if (!(given instanceof CharSequence) && !(given instanceof Number)) {
       return null;
     }
     String text = given.toString();

@@ -14,7 +14,7 @@ abstract sealed class CellStore {
   private static final int PIECE = 1 << PIECE_BITS;
   private static final int PLACE = PIECE - 1;
 
-  static CellStore of(TableInput input, String name, ToDoubleFunction<String> numbers) {
+  static CellStore of(TableInput input, String name, ToDoubleFunction<CharSequence> numbers) {
     return input instanceof NumberColumn number
         ? new OfNumber(name, number, numbers)
         : new OfCategory(name, (CategoryColumn) input);
@@ -30,10 +30,10 @@ abstract sealed class CellStore {
   static final class OfNumber extends CellStore {
     private final String name;
     private final NumberColumn rule;
-    private final ToDoubleFunction<String> numbers;
+    private final ToDoubleFunction<CharSequence> numbers;
     private final List<double[]> pieces = new ArrayList<>();
 
-    OfNumber(String name, NumberColumn rule, ToDoubleFunction<String> numbers) {
+    OfNumber(String name, NumberColumn rule, ToDoubleFunction<CharSequence> numbers) {
       this.name = name;
       this.rule = rule;
       this.numbers = numbers;

@@ -192,12 +192,14 @@ abstract sealed class FittedCell implements Serializable {
     }
 
     TableValueException unknown(Object key) {
-      return new TableValueException(
-          name(),
-          key.toString(),
-          "a category must be in the vocabulary of the training rows (%s), or use"
-                  .formatted(Quotes.listed(", ", categories()))
-              + " withUnknownAllowed");
+      String all = Quotes.listed(", ", categories());
+      String problem =
+          rule.categories() == null
+              ? "a category must be in the vocabulary of the training rows (%s); learn from rows that"
+                  + " have it, name all categories by withCategories, or give those that are"
+                  + " unknown an index of their own by withUnknownAllowed"
+              : "a category must be one of withCategories (%s), or use withUnknownAllowed";
+      return new TableValueException(name(), key.toString(), problem.formatted(all));
     }
 
     /** Writes an index one-hot. */

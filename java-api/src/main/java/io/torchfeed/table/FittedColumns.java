@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 public final class FittedColumns implements Stateful, Serializable {
   private static final long serialVersionUID = 1L;
 
+  private static final int AROUND = 60;
   private static final String WHAT = "fitted table";
   private static final String LEARNED = "learned";
 
@@ -230,8 +231,11 @@ public final class FittedColumns implements Stateful, Serializable {
     FittedColumns saved = fromJson(requireNonNull(state, "state").json());
     if (!saved.columns.equals(columns)) {
       throw new IllegalArgumentException(
-          "the description of the columns must be the saved one, %s, got %s"
-              .formatted(saved.columns, columns));
+          ("the description of the columns must be the saved one, which has %s, got %s; describe them"
+                  + " as before, or take a new folder of checkpoints")
+              .formatted(
+                  difference(saved.columns.toString(), columns.toString()),
+                  difference(columns.toString(), saved.columns.toString())));
     }
     for (int i = 0; i < cells.length; i++) {
       String was = saved.cells[i].describe();
@@ -243,6 +247,18 @@ public final class FittedColumns implements Stateful, Serializable {
                 .formatted(Quotes.shortened(was), Quotes.shortened(is)));
       }
     }
+  }
+
+  /** Returns the first difference of a text from another, with some characters around it. */
+  private static String difference(String text, String other) {
+    int same = 0;
+    while (same < Math.min(text.length(), other.length())
+        && text.charAt(same) == other.charAt(same)) {
+      same++;
+    }
+    int from = Math.max(0, same - AROUND);
+    int to = Math.min(text.length(), same + AROUND);
+    return "…" + text.substring(from, to) + "…";
   }
 
   @Override

@@ -171,7 +171,7 @@ public final class NumberColumn extends TableInput {
    * @param value a number, a boolean, a date, text, or null
    * @return the number; NaN if it is missing
    */
-  double number(String name, @Nullable Object value, ToDoubleFunction<String> numbers) {
+  double number(String name, @Nullable Object value, ToDoubleFunction<CharSequence> numbers) {
     double number = value == null ? Double.NaN : read(name, value, numbers);
     if (Double.isNaN(number) && missing == Missing.REFUSE) {
       throw new TableValueException(
@@ -183,15 +183,16 @@ public final class NumberColumn extends TableInput {
     return number;
   }
 
-  private double read(String name, Object value, ToDoubleFunction<String> numbers) {
+  private double read(String name, Object value, ToDoubleFunction<CharSequence> numbers) {
     if (dates != null) {
       try {
-        return Dates.days(value, dates);
+        return Dates.days(value instanceof CharSequence text ? text.toString() : value, dates);
       } catch (DateTimeException e) {
-        throw new TableValueException(
-            name,
-            textOf(value),
-            "a date must be like " + (dates.isEmpty() ? "2026-11-28 or 2026-11-28T15:30" : dates));
+        String form =
+            dates.isEmpty()
+                ? "2026-11-28 or 2026-11-28T15:30; for another form use withDatePattern"
+                : dates;
+        throw new TableValueException(name, textOf(value), "a date must be like " + form);
       }
     }
     try {
@@ -199,7 +200,7 @@ public final class NumberColumn extends TableInput {
         return number.doubleValue();
       } else if (value instanceof Boolean bool) {
         return bool ? 1 : 0;
-      } else if (value instanceof String text) {
+      } else if (value instanceof CharSequence text) {
         return numbers.applyAsDouble(text);
       }
     } catch (NumberFormatException e) {
@@ -210,15 +211,28 @@ public final class NumberColumn extends TableInput {
 
   private static TableValueException notDecimal(String name, Object value) {
     return new TableValueException(
-        name,
-        textOf(value),
-        "a number must be decimal and of at most 1.7976931348623157e308 in magnitude");
+        name, textOf(value), "a number must be decimal" + cure(textOf(value)));
+  }
+
+  /** Returns a hint for text that is no number. */
+  private static String cure(String text) {
+    if (text.matches("\\d{1,4}[-./]\\d{1,2}[-./]\\d{1,4}.*")) {
+      return "; for dates use NumberColumn.ofDates";
+    } else if (text.matches("[+-]?\\d*,\\d+")) {
+      return "; for a decimal comma use CsvFile.withDecimalComma";
+    } else if (text.matches("[+-]?[0-9.]+([eE][+-]?\\d+)?")) {
+      return " and of at most 1.7976931348623157e308 in magnitude";
+    } else if (text.matches("\\D*")) {
+      return "; for a word in place of a missing value use CsvFile.withMissingWords, and for"
+          + " categories CategoryColumn";
+    }
+    return "";
   }
 
   /** Numbers in text are read by those who know their form. */
-  static final ToDoubleFunction<String> NOT_TEXT =
+  static final ToDoubleFunction<CharSequence> NOT_TEXT =
       text -> {
-        throw new NumberFormatException(text);
+        throw new NumberFormatException(text.toString());
       };
 
   @Override

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * SavedColumns saved = SavedColumns.empty();
  * try (Checkpoints checkpoints = Checkpoints.open(Path.of("run"))) {
  *   checkpoints.loadBest(TrainingState.builder().part("columns", saved).build());
+ *   net = new Net(saved.get().width("x"), saved.get().indexCount("y")); // its sizes are known now
+ *   checkpoints.loadBest(TrainingState.builder().model(net).build());
  * }
  * FittedColumns fitted = saved.get().only("x"); // new rows have no label
  * TensorDataset data = CsvFile.of(Path.of("new.csv")).read(fitted.columns()).dataset(fitted);

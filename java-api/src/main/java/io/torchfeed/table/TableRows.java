@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -67,7 +68,7 @@ public final class TableRows {
    * @return the collector
    */
   public static Collector collector(
-      TableColumns columns, ToDoubleFunction<String> numbers, IntFunction<String> place) {
+      TableColumns columns, ToDoubleFunction<CharSequence> numbers, IntFunction<String> place) {
     return new Collector(
         requireNonNull(columns, "columns"),
         requireNonNull(numbers, "numbers"),
@@ -84,7 +85,7 @@ public final class TableRows {
     private int size;
 
     private Collector(
-        TableColumns columns, ToDoubleFunction<String> numbers, IntFunction<String> place) {
+        TableColumns columns, ToDoubleFunction<CharSequence> numbers, IntFunction<String> place) {
       this.columns = columns;
       this.places = columns.places();
       this.place = place;
@@ -160,11 +161,22 @@ public final class TableRows {
    */
   public long[] labels(String tensor) {
     CellStore.OfCategory store = onlyCategory(tensor);
-    List<Object> sorted = store.keys().stream().sorted(CellLearner.ORDER).toList();
+    boolean[] occurs =
+        new boolean[store.keys().size()]; // a row that was refused may have been first
+    for (int row = 0; row < size; row++) {
+      if (store.get(row) >= 0) {
+        occurs[store.get(row)] = true;
+      }
+    }
+    List<Object> sorted =
+        IntStream.range(0, occurs.length)
+            .filter(code -> occurs[code])
+            .mapToObj(store.keys()::get)
+            .sorted(CellLearner.ORDER)
+            .toList();
     Map<Object, Integer> indices = new HashMap<>();
     sorted.forEach(key -> indices.put(key, indices.size()));
-    long[] ofCode =
-        store.keys().stream().mapToLong(key -> requireNonNull(indices.get(key))).toArray();
+    long[] ofCode = store.keys().stream().mapToLong(key -> indices.getOrDefault(key, -1)).toArray();
     long[] labels = new long[size];
     for (int row = 0; row < size; row++) {
       int code = store.get(row);
@@ -181,7 +193,7 @@ public final class TableRows {
    * @param tensor the name of a tensor of one column of categories
    * @param rows indices of rows
    * @return the index of each row's category
-   * @throws TableValueException if a category is not allowed
+   * @throws TableValueException if a category is not allowed; it names the row
    * @throws IllegalArgumentException if there is no such tensor, it is of something else, or the
    *     columns are others
    * @throws IndexOutOfBoundsException if there is no such row
@@ -196,9 +208,25 @@ public final class TableRows {
     int[] labels = new int[rows.length];
     for (int i = 0; i < rows.length; i++) {
       int code = store.get((int) rows[i]);
-      labels[i] = cell.index(code < 0 ? null : store.keys().get(code));
+      try {
+        labels[i] = cell.index(code < 0 ? null : store.keys().get(code));
+      } catch (TableValueException e) {
+        throw e.at(place.apply((int) rows[i]));
+      }
     }
     return labels;
+  }
+
+  /**
+   * Returns where a row comes from, for example beside its score.
+   *
+   * @param row its index
+   * @return such as {@code data.csv, line 7}
+   * @throws IndexOutOfBoundsException if there is no such row
+   */
+  public String place(long row) {
+    requireRows(row);
+    return place.apply((int) row);
   }
 
   private CellStore.OfCategory onlyCategory(String tensor) {
@@ -229,7 +257,7 @@ public final class TableRows {
    * Learns from all rows.
    *
    * @return the learned columns
-   * @throws IllegalArgumentException as {@link TableLearner#fit}
+   * @throws IllegalArgumentException if there is no row, or as {@link TableLearner#fit}
    */
   public FittedColumns fit() {
     return fit(LongStream.range(0, size).toArray());
@@ -241,10 +269,14 @@ public final class TableRows {
    * @param rows their indices
    * @return the learned columns
    * @throws IndexOutOfBoundsException if there is no such row
-   * @throws IllegalArgumentException as {@link TableLearner#fit}
+   * @throws IllegalArgumentException if there is no row, or as {@link TableLearner#fit}
    */
   public FittedColumns fit(long... rows) {
     requireRows(rows);
+    if (rows.length == 0) {
+      throw new IllegalArgumentException(
+          "at least one training row is needed, got none of %d rows".formatted(size));
+    }
     return FittedColumns.of(
         columns, stores.stream().map(each -> each.learner(rows)).toArray(CellLearner[]::new));
   }

@@ -28,7 +28,11 @@ final class SampleColumns {
         () -> TableRows.of(all.get(TableColumns.class), List.of(Map.of("size", 1))));
     all.put(
         TableRows.Collector.class,
-        () -> TableRows.collector(all.get(TableColumns.class), Double::parseDouble, row -> "row"));
+        () ->
+            TableRows.collector(
+                all.get(TableColumns.class),
+                text -> Double.parseDouble(text.toString()),
+                row -> "row"));
     all.put(FittedColumns.class, () -> all.get(TableRows.class).fit());
     all.put(TensorEncoder.class, () -> all.get(FittedColumns.class).encoder("x"));
     all.put(SavedColumns.class, SavedColumns::empty);

@@ -216,7 +216,7 @@ public final class ParquetFiles {
         TableRows.collector(
             columns,
             text -> {
-              throw new NumberFormatException(text);
+              throw new NumberFormatException(text.toString());
             },
             this::place);
     forEachRow(columns.names(), rows::add);

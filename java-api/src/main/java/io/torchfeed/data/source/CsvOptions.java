@@ -74,10 +74,17 @@ record CsvOptions(
     report.accept(wrong);
   }
 
-  /** Returns a field without white space; null if it is missing. */
-  @Nullable String value(String field) {
-    String text = Decimals.stripped(field);
-    return text.isEmpty() || missing.contains(text) ? null : text;
+  /** Returns whether a field, without white space, is missing. */
+  boolean isMissing(CharSequence field) {
+    if (field.isEmpty()) {
+      return true;
+    }
+    for (String word : missing) {
+      if (word.contentEquals(field)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
@@ -85,10 +92,12 @@ record CsvOptions(
    *
    * @throws NumberFormatException if the text is something else
    */
-  double number(String text) {
+  double number(CharSequence field) {
     if (!hasComma) {
-      return Decimals.float64(text);
-    } else if (text.indexOf('.') >= 0) {
+      return Decimals.float64(field);
+    }
+    String text = field.toString();
+    if (text.indexOf('.') >= 0) {
       throw new NumberFormatException();
     }
     return Decimals.float64(text.replace(',', '.'));

@@ -4,7 +4,6 @@ package io.torchfeed.data.source;
 import static java.util.Objects.requireNonNull;
 
 import de.siegmar.fastcsv.reader.CsvParseException;
-import de.siegmar.fastcsv.reader.CsvRecord;
 import io.torchfeed.data.SampleWriter;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.source.CsvFile.CsvColumn;
@@ -19,6 +18,7 @@ import io.torchfeed.table.TableRows;
 import io.torchfeed.table.TableValueException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,17 +42,37 @@ final class CsvTable {
   private void forEachFile(Work work) {
     for (int i = 0; i < options.paths().size(); i++) {
       Path path = options.paths().get(i);
-      try (CsvRecords records = CsvRecords.open(path, options.source(i), options)) {
+      CsvText text = new CsvText(path, options.source(i));
+      try (CsvRecords records = CsvRecords.open(text, options)) {
         work.on(records);
       } catch (IOException e) {
-        throw unreadable(path, e);
+        throw unreadable(text, e);
       } catch (UncheckedIOException e) { // thrown by FastCSV, which names the record
-        throw unreadable(path, requireNonNull(e.getCause(), "cause"));
+        throw unreadable(text, requireNonNull(e.getCause(), "cause"));
       } catch (CsvParseException e) {
         throw new IllegalArgumentException(
             "%s is not CSV: %s".formatted(path, Failures.reason(e)), e);
       }
     }
+  }
+
+  private static RuntimeException unreadable(CsvText text, IOException e) {
+    if (e instanceof CharacterCodingException) {
+      String other = text.otherFormat();
+      if (!other.isEmpty()) {
+        return new IllegalArgumentException("%s is not CSV%s".formatted(text.path(), other), e);
+      }
+      try {
+        return new IllegalArgumentException(
+            ("%s, line %d: the text must be UTF-8, or UTF-16 with a byte-order mark; convert it, for"
+                    + " example by iconv -f ISO-8859-1 -t UTF-8")
+                .formatted(text.path(), text.badLine()),
+            e);
+      } catch (IOException again) {
+        return unreadable(text.path(), again);
+      }
+    }
+    return unreadable(text.path(), e);
   }
 
   private static UncheckedIOException unreadable(Path path, IOException e) {
@@ -70,14 +90,15 @@ final class CsvTable {
           int[] places = records.places(names);
           @Nullable Object[] values = new @Nullable Object[places.length];
           while (records.hasNext()) {
-            CsvRecord record = records.next();
+            CsvRow record = records.next();
             try {
               records.requireFields(record);
               for (int i = 0; i < places.length; i++) {
-                values[i] = options.value(record.getField(places[i]));
+                CharSequence field = record.field(places[i]);
+                values[i] = options.isMissing(field) ? null : field;
               }
               rows.add(values);
-              lines.add(record.getStartingLineNumber());
+              lines.add(record.line());
             } catch (FieldException e) {
               options.refuse(e);
             } catch (TableValueException e) {
@@ -85,7 +106,7 @@ final class CsvTable {
                   records.wrong(
                       record,
                       "column " + e.column(),
-                      record.getField(places[names.indexOf(e.column())]),
+                      record.text(places[names.indexOf(e.column())]),
                       e.problem()));
             }
           }
@@ -102,7 +123,8 @@ final class CsvTable {
         records -> {
           places(records, columns);
           while (records.hasNext()) {
-            counts[0] += Math.min(1, records.next().getFieldCount());
+            records.next();
+            counts[0]++;
           }
         });
     int count = Math.toIntExact(counts[0]);
@@ -128,7 +150,7 @@ final class CsvTable {
         records -> {
           List<int[]> places = places(records, columns);
           while (records.hasNext()) {
-            CsvRecord record = records.next();
+            CsvRow record = records.next();
             if (rows[0] + rows[1] == count) {
               throw new IOException("it grew while it was read");
             }
@@ -155,13 +177,13 @@ final class CsvTable {
 
   private static void put(
       CsvRecords records,
-      CsvRecord record,
+      CsvRow record,
       int[] places,
       int column,
       CsvColumn rule,
       SampleWriter writer) {
     for (int i = 0; i < places.length; i++) {
-      String field = record.getField(places[i]);
+      String field = record.text(places[i]);
       try {
         FieldFormat.put(writer, column, rule.dtype(), field);
       } catch (NumberFormatException e) {

@@ -183,7 +183,9 @@ public final class GzipText extends InputStream {
   }
 
   private EOFException endedIn(String what) {
-    return new EOFException("its %d stored bytes end in %s".formatted(before, what));
+    return new EOFException(
+        "its %d stored bytes end in %s of the gzip data: it is incomplete; copy it again"
+            .formatted(before, what));
   }
 
   /** Reads the next bytes into the buffer, which is empty after that at the end. */

@@ -8,10 +8,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.math.MathContext;
 import java.net.URLDecoder;
 import java.util.List;
 import java.util.Locale;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -111,5 +114,38 @@ class DecimalsTest {
     assertRefused(() -> Decimals.float32(text));
     assertThat(Decimals.float32("3.4028235e38")).isEqualTo(Float.MAX_VALUE);
     assertThat(Decimals.float32("-inf")).isEqualTo(Float.NEGATIVE_INFINITY);
+  }
+
+  /** Numbers of all lengths, and the ones around the middle of two float32. */
+  @Test
+  void shortNumbersAreReadAsByTheJdk() {
+    SplittableRandom random = new SplittableRandom(7);
+    for (int i = 0; i < 200_000; i++) {
+      float near = Float.intBitsToFloat(random.nextInt(0x2000_0000, 0x6000_0000));
+      BigDecimal middle =
+          new BigDecimal(near).add(new BigDecimal(Math.nextUp(near))).divide(BigDecimal.valueOf(2));
+      long digits = random.nextLong() >>> random.nextInt(1, Long.SIZE);
+      BigDecimal number =
+          i % 2 == 0
+              ? BigDecimal.valueOf(digits, random.nextInt(20))
+              : middle.round(new MathContext(random.nextInt(7, 18)));
+      String text = (random.nextBoolean() ? "-" : "") + number.toPlainString();
+      assertThat(Decimals.float64(text)).as(text).isEqualTo(Double.parseDouble(text));
+      assertThat(Decimals.float32(text)).as(text).isEqualTo(Float.parseFloat(text));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"-0", "+.5", "5.", "0.1", "16777217", "9007199254740993", "-.0"})
+  void signsAndPointsAreReadAsByTheJdk(String text) {
+    assertThat(Decimals.float64(text)).isEqualTo(Double.valueOf(Double.parseDouble(text)));
+    assertThat(Decimals.float32(text)).isEqualTo(Float.valueOf(Float.parseFloat(text)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "-", ".", "+.", "1.2.3", "--1", "1-", "1 2", "\u0661"})
+  void whatIsNoNumberIsRefused(String text) {
+    assertRefused(() -> Decimals.float64(text));
+    assertRefused(() -> Decimals.float32(text));
   }
 }
