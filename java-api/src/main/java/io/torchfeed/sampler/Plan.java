@@ -107,6 +107,24 @@ public interface Plan<C extends Seekable> {
   }
 
   /**
+   * Returns the size of the datasets to which the indices of this plan belong. A loader refuses a
+   * dataset that is smaller, and warns of one that is larger if the plan was made for just this
+   * size. A plan that reads other plans passes on theirs.
+   *
+   * @return the size; by default the parameter {@code datasetSize} of the {@link #order}, and
+   *     without one {@link DatasetSize#unknown}
+   */
+  default DatasetSize madeFor() {
+    String samples = order().values().get("datasetSize");
+    try {
+      long parsed = samples == null ? -1 : Long.parseLong(samples);
+      return parsed < 0 ? DatasetSize.unknown() : DatasetSize.of(parsed);
+    } catch (NumberFormatException e) { // of a plan with another meaning of the name
+      return DatasetSize.unknown();
+    }
+  }
+
+  /**
    * Returns how many plans lie between this one and its deepest order: 0, unless this plan reads
    * other plans. Reading takes stack for each, so plans nest at most 63 deep.
    *

@@ -99,9 +99,9 @@ public final class DataLoaderBuilder {
 
   /**
    * Sets the order of the samples; by default the order of the dataset. Not for streams. A plan
-   * that was made for a larger dataset, by its parameter {@code datasetSize}, is refused by {@link
-   * #build}; one for a smaller dataset is accepted with a warning to the logger {@code
-   * io.torchfeed.data}.
+   * that was {@linkplain io.torchfeed.sampler.Plan#madeFor made for} a larger dataset, or has an
+   * index beyond this one, is refused by {@link #build}; one for a smaller dataset, for example of
+   * the labels of a subset, is accepted with a warning to the logger {@code io.torchfeed.data}.
    *
    * @param sampler a plan whose indices lie in the dataset
    * @return this builder

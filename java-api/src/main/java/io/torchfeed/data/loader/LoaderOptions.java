@@ -33,6 +33,7 @@ import io.torchfeed.data.task.TaskOptions;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency;
 import io.torchfeed.sampler.Sampler;
@@ -296,33 +297,30 @@ final class LoaderOptions {
   }
 
   /**
-   * Refuses a plan that was made for a larger dataset, and warns if it was made for a smaller one.
-   * Plans of index lists are subsets by design, and do not tell for which size they were made.
+   * Refuses a plan that was made for a larger dataset, or has an index beyond this one, and warns
+   * of a plan for a smaller one. Lists of indices are subsets by design.
    */
   private static void compareSizes(BatchSampler plan, long datasetSize) {
-    long madeFor = sizeOf(plan.order().values().get("datasetSize"), datasetSize);
-    if (madeFor > datasetSize) {
+    DatasetSize madeFor = plan.madeFor();
+    long samples = madeFor.samples();
+    if (samples > datasetSize) {
       throw new IllegalArgumentException(
-          ("the sampler was made for %d samples, but the dataset has %d; make it for the size of"
-                  + " the dataset")
-              .formatted(madeFor, datasetSize));
+          madeFor.isExact()
+              ? ("the sampler was made for %d samples, but the dataset has %d; make it for the size"
+                      + " of the dataset, or give the loader the dataset for which it was made")
+                  .formatted(samples, datasetSize)
+              : ("the sampler has the index %d, but the dataset has %d samples; give the loader the"
+                      + " dataset of which the indices are")
+                  .formatted(samples - 1, datasetSize));
     }
-    if (madeFor < datasetSize) {
+    if (madeFor.isExact() && samples < datasetSize) {
       System.getLogger("io.torchfeed.data") // not before: that loads the JDK's logging
           .log(
               System.Logger.Level.WARNING,
               ("the sampler was made for %d samples, but the dataset has %d: those from %d on are"
-                      + " never loaded; pass the size of the dataset, or a subset of it to the"
-                      + " loader")
-                  .formatted(madeFor, datasetSize, madeFor));
-    }
-  }
-
-  private static long sizeOf(@Nullable String parameter, long otherwise) {
-    try {
-      return parameter == null ? otherwise : Long.parseLong(parameter);
-    } catch (NumberFormatException e) { // of a plan with another meaning of the name
-      return otherwise;
+                      + " never loaded; make it for the size of the dataset, or give the loader the"
+                      + " subset for which it was made")
+                  .formatted(samples, datasetSize, samples));
     }
   }
 

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
@@ -131,6 +132,11 @@ public final class BlockedSampler implements Sampler, DividedPlan<Cursor> {
   @Override
   public long[] probe(long epoch, int worldSize) {
     return dataset.probe(epoch, 1);
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return dataset.madeFor();
   }
 
   @Override

@@ -8,6 +8,7 @@ import io.torchfeed.internal.HeapMemory;
 import io.torchfeed.internal.IndexList;
 import io.torchfeed.internal.Once;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.cursor.ComputedCursor;
@@ -145,6 +146,16 @@ public final class ClassBalancedSampler implements Sampler {
     }
     int[] order = HeapMemory.planned(this, () -> cycle.distinct((int) samples, distinctBatch));
     return new ComputedCursor(this, samples, position -> order[(int) position]);
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @return the number of samples that have labels or sets of classes
+   */
+  @Override
+  public DatasetSize madeFor() {
+    return DatasetSize.of(lists.datasetSize());
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.torchfeed.sampler.order;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.cursor.PlanChecks;
@@ -79,6 +80,11 @@ public final class ConcatenatedSampler implements Sampler {
   @Override
   public PlanParameters parameters() {
     return PlanParameters.of("torchfeed.ConcatenatedSampler").with("sources", hash);
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return MixedSampler.Source.madeFor(sources);
   }
 
   @Override

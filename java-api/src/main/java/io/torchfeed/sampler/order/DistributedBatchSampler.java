@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
@@ -170,6 +171,11 @@ public final class DistributedBatchSampler implements BatchSampler, DividedPlan<
   @Override
   public Tail tail() {
     return tail;
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return dataset.madeFor();
   }
 
   @Override

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
@@ -123,6 +124,11 @@ public abstract class DividedSampler implements Sampler, DividedPlan<Cursor> {
   @Override
   public final long[] probe(long epoch, int worldSize) {
     return dataset.probe(epoch, 1);
+  }
+
+  @Override
+  public final DatasetSize madeFor() {
+    return dataset.madeFor();
   }
 
   @Override

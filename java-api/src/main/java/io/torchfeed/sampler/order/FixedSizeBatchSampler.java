@@ -7,6 +7,7 @@ import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.BatchCursor;
 import io.torchfeed.sampler.BatchSampler;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.PlanParameters;
@@ -119,6 +120,11 @@ public record FixedSizeBatchSampler(Sampler sampler, int batchSize, boolean drop
   @Override
   public Tail tail() {
     return sampler.tail();
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return sampler.madeFor();
   }
 
   @Override

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.ContentHash;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.cursor.ComputedCursor;
@@ -77,6 +78,11 @@ public final class ListSampler implements Sampler {
     }
     SeekablePermutation order = SeekablePermutation.of(indices.length, seed, epoch);
     return new ComputedCursor(this, indices.length, position -> indices[(int) order.at(position)]);
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return DatasetSize.containing(indices);
   }
 
   @Override

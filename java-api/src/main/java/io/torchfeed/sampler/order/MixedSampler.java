@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.ContentHash;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.cursor.PlanChecks;
@@ -134,6 +135,11 @@ public final class MixedSampler implements Sampler {
   @Override
   public long size() {
     return samples;
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return Source.madeFor(sources);
   }
 
   @Override
@@ -295,6 +301,19 @@ public final class MixedSampler implements Sampler {
         hash.add(source.plan.digest()).add(source.firstIndex);
       }
       return hash.hex();
+    }
+
+    /** Returns the size of the dataset to which the indices of all sources belong. */
+    static DatasetSize madeFor(List<Source> sources) {
+      long samples = 0;
+      boolean isExact = true;
+      for (Source source : sources) {
+        DatasetSize own = source.plan().madeFor();
+        long end = Math.min(own.samples(), Long.MAX_VALUE - source.firstIndex);
+        samples = Math.max(samples, end == 0 ? 0 : end + source.firstIndex);
+        isExact &= own.isExact();
+      }
+      return new DatasetSize(samples, isExact);
     }
 
     /** Returns the depth of a plan composed of sources. */

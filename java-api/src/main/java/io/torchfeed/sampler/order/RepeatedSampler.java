@@ -3,6 +3,7 @@ package io.torchfeed.sampler.order;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.cursor.PlanChecks;
@@ -63,6 +64,11 @@ public record RepeatedSampler(Sampler plan, long samples) implements Sampler {
    */
   public static RepeatedSampler endless(Sampler plan) {
     return new RepeatedSampler(plan, PlanChecks.MAX_SIZE);
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return plan.madeFor();
   }
 
   @Override

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.internal.Checks;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.DividedPlan;
 import io.torchfeed.sampler.EpochSegment;
 import io.torchfeed.sampler.Part;
@@ -86,6 +87,11 @@ public record StridedSampler(Sampler dataset, Part part, Tail tail)
   @Override
   public long[] probe(long epoch, int worldSize) {
     return dataset.probe(epoch, 1);
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return dataset.madeFor();
   }
 
   @Override

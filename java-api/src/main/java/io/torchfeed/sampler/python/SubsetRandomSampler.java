@@ -8,6 +8,7 @@ import io.torchfeed.internal.IndexList;
 import io.torchfeed.internal.Mt19937;
 import io.torchfeed.internal.Randperm;
 import io.torchfeed.sampler.Cursor;
+import io.torchfeed.sampler.DatasetSize;
 import io.torchfeed.sampler.PlanParameters;
 import io.torchfeed.sampler.Sampler;
 import io.torchfeed.sampler.cursor.ListCursor;
@@ -30,6 +31,7 @@ public final class SubsetRandomSampler implements Sampler {
   private final IndexList indices;
   private final long seed;
   private final PythonGenerator.Use generatorUse;
+  private final DatasetSize madeFor;
   private final PlanParameters parameters; // without the generator use
 
   private SubsetRandomSampler(long[] indices, long seed) {
@@ -40,6 +42,7 @@ public final class SubsetRandomSampler implements Sampler {
       }
     }
     this.indices = IndexList.copyOf("a subset", indices);
+    this.madeFor = DatasetSize.containing(indices);
     this.seed = seed;
     this.generatorUse = PythonGenerator.Use.SAMPLER;
     this.parameters =
@@ -64,6 +67,7 @@ public final class SubsetRandomSampler implements Sampler {
 
   private SubsetRandomSampler(SubsetRandomSampler other, PythonGenerator.Use generatorUse) {
     indices = other.indices;
+    madeFor = other.madeFor;
     seed = other.seed;
     parameters = other.parameters;
     this.generatorUse = generatorUse;
@@ -91,6 +95,11 @@ public final class SubsetRandomSampler implements Sampler {
     int[] positions = IndexList.ints(this, n);
     Randperm.write(generator, n, positions, 0, n);
     return new ListCursor(this, indices.select(this, positions));
+  }
+
+  @Override
+  public DatasetSize madeFor() {
+    return madeFor;
   }
 
   @Override
