@@ -151,7 +151,7 @@ public final class StateDict implements AutoCloseable {
             Tensor tensor = tensors.get(name);
             if (tensor != null && !describe(tensor).equals(describe(target))) {
               others.add(
-                  "tensor %s must be %s, got %s"
+                  "tensor %s must be %s as here, but the state has %s"
                       .formatted(name, describe(target), describe(tensor)));
             }
           });

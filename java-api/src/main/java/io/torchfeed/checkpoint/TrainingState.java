@@ -383,7 +383,8 @@ public final class TrainingState implements Stateful {
     unexpected.removeAll(names());
     if (!missing.isEmpty() || !unexpected.isEmpty()) {
       throw new IllegalArgumentException(
-          "the checkpoint has other parts than this state: missing %s, unexpected %s"
+          ("the checkpoint lacks the parts %s of this state and has %s in addition; name all parts"
+                  + " as the training that saved it, or use another folder of checkpoints")
               .formatted(missing, unexpected));
     }
   }

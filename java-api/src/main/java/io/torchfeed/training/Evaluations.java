@@ -144,7 +144,9 @@ final class Evaluations {
     json.only(KIND, "step", "last", "best", "bad", "plateau");
     if (!json.text(KIND).equals(options.kind())) {
       throw new IllegalArgumentException(
-          "the metric must be a %s, got a %s".formatted(options.kind(), json.text(KIND)));
+          ("the checkpoint was evaluated by a %s, but this loop evaluates by a %s; evaluate as"
+                  + " before, or to begin again, use another folder of checkpoints")
+              .formatted(json.text(KIND), options.kind()));
     }
     double savedLast = Double.parseDouble(json.text("last"));
     double savedBest = Double.parseDouble(json.text("best"));

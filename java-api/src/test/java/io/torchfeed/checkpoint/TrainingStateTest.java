@@ -175,7 +175,8 @@ class TrainingStateTest {
           .isThrownBy(() -> checkpoints.load(TrainingState.builder().module("model", wide).build()))
           .withMessageContaining("part model: the state does not fit: ")
           .withMessageContaining("missing names: seen; unexpected names: last.bias, last.weight; ")
-          .withMessageContaining("tensor first.weight must be Float [9, 4], got Float [8, 4]; ")
+          .withMessageContaining(
+              "tensor first.weight must be Float [9, 4] as here, but the state has Float [8, 4]; ")
           .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.MISMATCH));
       assertThat(wide.values()).isEqualTo(before);
     }
@@ -188,7 +189,9 @@ class TrainingStateTest {
       checkpoints.save(1, TrainingState.builder().module("model", net).build());
       assertThatExceptionOfType(CheckpointException.class)
           .isThrownBy(() -> checkpoints.load(TrainingState.builder().module("net", net).build()))
-          .withMessageContaining("missing [net], unexpected [model]")
+          .withMessageEndingWith(
+              "the checkpoint lacks the parts [net] of this state and has [model] in addition; name all"
+                  + " parts as the training that saved it, or use another folder of checkpoints")
           .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.MISMATCH));
     }
   }

@@ -7,7 +7,10 @@ import io.torchfeed.internal.IndexList;
 import io.torchfeed.memory.DType;
 import io.torchfeed.storage.ByteSource;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -72,6 +75,13 @@ final class MegatronIndex {
 
   static MegatronIndex read(Path binary) {
     Path index = file(binary);
+    if (Files.notExists(index)) {
+      throw new UncheckedIOException(
+          "%s needs the index %s beside it, which does not exist; ids without an index are read by"
+              .concat(" TokenFile.raw")
+              .formatted(binary, index),
+          new NoSuchFileException(index.toString()));
+    }
     try (ByteSource source = ByteSource.file(index)) {
       return new Reader(binary, index, source).read();
     } catch (IOException e) {

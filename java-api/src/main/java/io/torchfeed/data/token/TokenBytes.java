@@ -2,6 +2,7 @@
 package io.torchfeed.data.token;
 
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.RegularFile;
 import io.torchfeed.memory.DType;
 import io.torchfeed.storage.ByteSource;
@@ -9,12 +10,16 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /** The bytes of ids, little-endian. */
 final class TokenBytes {
   private static final int CHUNK_BYTES = 1 << 20;
+  private static final byte[] NPY = "\u0093NUMPY".getBytes(StandardCharsets.ISO_8859_1);
 
   private TokenBytes() {}
 
@@ -42,8 +47,55 @@ final class TokenBytes {
   }
 
   static UncheckedIOException unreadable(Path file, IOException e) {
-    return new UncheckedIOException(
-        "cannot read tokens from %s: %s".formatted(file, Failures.reason(e)), e);
+    String reason = Failures.reason(e);
+    String named = reason.startsWith(file.toString()) ? reason : file + ": " + reason;
+    return new UncheckedIOException("cannot read tokens: " + named, e);
+  }
+
+  /**
+   * Refuses a file without a header of its own format that begins as one of another format: by
+   * magics of six bytes or more, which ids begin with by no accident.
+   */
+  static void requireRaw(TokenPart part) {
+    byte[] begin;
+    try (ByteSource source = ByteSource.file(part.path())) {
+      begin = new byte[(int) Math.min(source.size(), FileContent.BEGIN_BYTES)];
+      source.readFully(0, ByteBuffer.wrap(begin));
+    } catch (IOException e) {
+      throw unreadable(part.path(), e);
+    }
+    String content = content(begin, part.dtype());
+    if (content != null) {
+      throw new IllegalArgumentException(
+          "%s must have nothing but ids, got %s".formatted(part.path(), content));
+    }
+  }
+
+  private static @Nullable String content(byte[] begin, DType dtype) {
+    if (startsWith(begin, NPY)) {
+      return "an npy file of numpy.save with a header of %d bytes; read it by"
+          .concat(" TokenFile.raw(DType.%s, %d, file), with the type of its array")
+          .formatted(npyHeader(begin), dtype, npyHeader(begin));
+    }
+    if (startsWith(begin, MegatronIndex.MAGIC)) {
+      return "the index of a file of Megatron-LM; open the .bin file by TokenFile.megatron";
+    }
+    String content = FileContent.of(begin);
+    return content != null && content.startsWith("a Git") ? content : null;
+  }
+
+  /** Returns the bytes before the array: the magic, the version, a length, and the text. */
+  private static long npyHeader(byte[] begin) {
+    ByteBuffer header = ByteBuffer.wrap(Arrays.copyOf(begin, NPY.length + 6));
+    header.order(ByteOrder.LITTLE_ENDIAN);
+    return header.get(NPY.length) == 1
+        ? NPY.length + 4L + (header.getShort(NPY.length + 2) & 0xffff)
+        : NPY.length + 6L + (header.getInt(NPY.length + 2) & 0xffffffffL);
+  }
+
+  private static boolean startsWith(byte[] begin, byte[] magic) {
+    return begin.length >= magic.length
+        && Arrays.equals(begin, 0, magic.length, magic, 0, magic.length);
   }
 
   /** Calls the visitor with each id, in order. */

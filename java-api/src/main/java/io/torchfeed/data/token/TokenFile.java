@@ -70,8 +70,8 @@ public final class TokenFile {
    * @param files at least one, each with whole ids
    * @return the tokens, in the order of the files
    * @throws IllegalArgumentException if there is no file, the type is another one, or a file is no
-   *     regular file or ends within an id
-   * @throws java.io.UncheckedIOException if the size of a file cannot be read
+   *     regular file, ends within an id, or begins as an npy file or an index does
+   * @throws java.io.UncheckedIOException if a file cannot be read
    */
   public static TokenFile raw(DType dtype, Path... files) {
     return raw(dtype, 0, files);
@@ -98,7 +98,11 @@ public final class TokenFile {
     }
     List<TokenPart> parts = new ArrayList<>();
     for (Path file : files) {
-      parts.add(TokenBytes.part(requireNonNull(file, "file"), dtype, headerBytes));
+      TokenPart part = TokenBytes.part(requireNonNull(file, "file"), dtype, headerBytes);
+      if (headerBytes == 0) {
+        TokenBytes.requireRaw(part);
+      }
+      parts.add(part);
     }
     if (parts.isEmpty()) {
       throw new IllegalArgumentException("at least one file of tokens is needed, got none");
@@ -235,7 +239,7 @@ public final class TokenFile {
   /**
    * Returns windows that begin every {@code stride} tokens of a file, across the ends of documents.
    * The tokens after the last window of a file are in no sample. A dataset of files that are all
-   * shorter than a window is empty: an epoch has no batches.
+   * shorter than a window is empty: an epoch has no batches, which a training loop refuses.
    *
    * @param length the tokens of a window, at least 1
    * @param stride the tokens from the first of a window to the first of the next, at least 1;

@@ -111,4 +111,22 @@ class MegatronIndexTest {
         .isThrownBy(() -> TokenFile.megatron(binary))
         .withMessageContaining("data.idx");
   }
+
+  @Test
+  void aMissingIndexIsNamedWithTheFileThatNeedsIt() throws IOException {
+    Files.delete(index);
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> TokenFile.megatron(binary))
+        .withMessage(
+            binary
+                + " needs the index "
+                + index
+                + " beside it, which does not exist; ids without an index are read by"
+                + " TokenFile.raw");
+    Files.createDirectory(index);
+    assertThatExceptionOfType(UncheckedIOException.class)
+        .isThrownBy(() -> TokenFile.megatron(binary))
+        .withMessageStartingWith("cannot read tokens: " + index)
+        .satisfies(e -> assertThat(e).message().containsOnlyOnce(index.toString()));
+  }
 }

@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -27,6 +28,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.Test;
@@ -236,6 +238,44 @@ class TokenFileTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> tokens.packed(0))
         .withMessage("length must be at least 1, got 0");
+  }
+
+  @Test
+  void filesOfAnotherFormatAreRefused(@TempDir Path folder) throws IOException {
+    Path numpy = folder.resolve("tokens.npy");
+    byte[] array = new byte[128 + 6];
+    System.arraycopy(
+        new byte[] {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0}, 0, array, 0, 10);
+    array[129] = 1;
+    Files.write(numpy, array);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TokenFile.raw(DType.UINT16, numpy))
+        .withMessage(
+            numpy
+                + " must have nothing but ids, got an npy file of numpy.save with a header of 128"
+                + " bytes; read it by TokenFile.raw(DType.UINT16, 128, file), with the type of its"
+                + " array");
+    assertThat(TokenFile.raw(DType.UINT16, 128, numpy).tokens()).isEqualTo(3);
+    array[6] = 2;
+    Files.write(numpy, array);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TokenFile.raw(DType.UINT16, numpy))
+        .withMessageContaining("with a header of 130 bytes");
+    Path pair = folder.resolve("pair.bin");
+    TokenWriter.write(pair, DType.UINT16, Stream.of(new long[] {1, 2}));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TokenFile.raw(DType.UINT8, folder.resolve("pair.idx")))
+        .withMessageContaining("got the index of a file of Megatron-LM; open the .bin file by");
+    Path pointer = folder.resolve("pointer.bin");
+    Files.writeString(pointer, "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> TokenFile.raw(DType.UINT8, pointer))
+        .withMessageContaining("got a Git LFS pointer in the place of the file; get the file by");
+    for (String text : List.of("", "\u001f\u008b", "PK\3\4", "<html>", "\u0093NUMP")) {
+      Path ids = folder.resolve("ids.bin");
+      Files.write(ids, text.getBytes(StandardCharsets.ISO_8859_1));
+      assertThat(TokenFile.raw(DType.UINT8, ids).tokens()).isEqualTo(text.length());
+    }
   }
 
   @Test
