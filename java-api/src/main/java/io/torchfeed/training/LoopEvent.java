@@ -39,6 +39,12 @@ public record LoopEvent(Kind kind, String text) {
     /** The training continues from a checkpoint. */
     RESUMED,
 
+    /**
+     * The training continues with another batch size of all ranks together, another number of
+     * batches in a step, or another seed than its checkpoint was saved with.
+     */
+    CHANGED,
+
     /** The checkpoint is of a training whose epochs are all complete: nothing is left to do. */
     NOTHING_LEFT,
 

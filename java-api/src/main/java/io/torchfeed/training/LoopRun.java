@@ -183,7 +183,7 @@ final class LoopRun<M extends ReplicatedModel> {
     data.take(peers.part());
     figures.take(data.loader(), model.get());
     saved.begin(ranks.areFixed());
-    saved.report(limits.nothingLeft(), this::note);
+    saved.report(limits.nothingLeft(), options.saved(data.loader(), peers.part()), this::note);
     options.whenChanged.accept(next(progress.epoch()));
   }
 
@@ -205,13 +205,8 @@ final class LoopRun<M extends ReplicatedModel> {
     try (StepGuard guard = ranks.areFixed() ? null : new StepGuard(model.get().module())) {
       PassEnd end = PassEnd.EPOCH;
       while (end == PassEnd.EPOCH && !limits.isAtEnd()) {
-        boolean isStart = progress.samples() == 0;
-        long before = progress.step();
         try (EpochBatches batches = open()) {
           end = pass(guard, batches, loss, update);
-        }
-        if (isStart && end == PassEnd.EPOCH) {
-          limits.requireSteps(before);
         }
       }
       if (end == PassEnd.CHANGE) {
@@ -257,6 +252,8 @@ final class LoopRun<M extends ReplicatedModel> {
       @Nullable StepGuard guard, EpochBatches batches, Loss<? super M> loss, Runnable update)
       throws InterruptedException {
     try {
+      boolean isStart = progress.samples() == 0;
+      long before = progress.step();
       if (evaluateAfterStep(batches)) { // a rank was lost meanwhile, or there was none before
         saved.saveAfterStep(batches, model.get(), true);
       }
@@ -274,6 +271,9 @@ final class LoopRun<M extends ReplicatedModel> {
         if (stop.isAfter(progress.step())) {
           return PassEnd.STOP;
         }
+      }
+      if (isStart) {
+        limits.requireSteps(batches.epoch(), before);
       }
       model.get().average();
       options.afterEpoch.accept(model.get(), next(batches.epoch()));

@@ -4,7 +4,9 @@ package io.torchfeed.training;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.distributed.training.ReplicatedModel;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.trace.Trace;
 import io.torchfeed.trace.TraceOptions;
 import io.torchfeed.training.TrainingLoop.Evaluation;
@@ -85,6 +87,12 @@ final class LoopSettings<M extends ReplicatedModel> {
     }
   }
 
+  /** Returns the options that the progress keeps. */
+  SavedOptions saved(DataLoader loader, Part part) {
+    long batch = (long) loader.batchSize() * part.worldSize();
+    return SavedOptions.of(batch, accumulate(), seed(), loader.seed());
+  }
+
   /** Returns the options that all ranks share, as {@code PlanAgreement} names them. */
   long[] shared() {
     long millis = maxTime == null ? Long.MAX_VALUE : maxTime.toMillis();
@@ -113,6 +121,9 @@ final class LoopSettings<M extends ReplicatedModel> {
   }
 
   void note(LoopEvent event, int rank) {
+    if (event.kind() == LoopEvent.Kind.CHANGED && rank > 0) {
+      return; // rank 0 has saved its own options, and its part may be larger
+    }
     if (events != null) {
       events.accept(event);
     } else if (isWarning(event.kind(), rank)) {

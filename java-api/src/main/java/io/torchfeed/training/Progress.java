@@ -73,6 +73,9 @@ public final class Progress implements Stateful, Iterable<Batch> {
   /** Of a {@link TrainingLoop} that evaluates its model. */
   private @Nullable Evaluations evaluations;
 
+  /** Of a {@link TrainingLoop}: the options of the run, or of the checkpoint before it begins. */
+  private SavedOptions options = SavedOptions.none();
+
   /** One state, or over a stream one of each rank; empty at the start of epoch 0. */
   private List<LoaderState> states = List.of();
 
@@ -88,6 +91,13 @@ public final class Progress implements Stateful, Iterable<Batch> {
   /** Adds the results of evaluations, before the first step. */
   void add(Evaluations results) {
     evaluations = results;
+  }
+
+  /** Sets the options of the run; returns those with which the state was saved. */
+  SavedOptions replace(SavedOptions present) {
+    SavedOptions before = options;
+    options = present;
+    return before;
   }
 
   /** Returns the metric of the present state, if it was evaluated. */
@@ -282,6 +292,10 @@ public final class Progress implements Stateful, Iterable<Batch> {
         out.writeFieldName("evaluations");
         evaluations.write(out);
       }
+      if (!options.values().isEmpty()) {
+        out.writeFieldName("options");
+        options.write(out);
+      }
       out.writeEndObject();
     } catch (IOException e) {
       throw new UncheckedIOException(e); // a string takes anything
@@ -303,15 +317,18 @@ public final class Progress implements Stateful, Iterable<Batch> {
     requireNonNull(saved, "saved").requireFit(Map.of());
     JsonObject json = JsonObject.parse("progress of a training", saved.json());
     json.requireKind(KIND);
-    json.only("version", "kind", "step", "exchanges", "loader", "evaluations");
+    json.only("version", "kind", "step", "exchanges", "loader", "evaluations", "options");
     json.requireVersion(VERSION);
     List<LoaderState> loaded = json.text("loader").lines().map(LoaderState::fromJson).toList();
     long steps = Checks.requireAtLeastZero("step", json.number("step"));
     long exchanged = json.number("exchanges");
+    SavedOptions savedOptions =
+        SavedOptions.read(json.has("options") ? json.object("options") : null);
     if (evaluations != null) {
       evaluations.load(json.has("evaluations") ? json.object("evaluations") : null);
     }
     exchanges = exchanged;
+    options = savedOptions;
     states = loaded;
     step = steps;
     pass = null;

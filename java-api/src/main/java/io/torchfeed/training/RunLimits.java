@@ -73,15 +73,17 @@ record RunLimits(LoopSettings<?> options) {
   }
 
   /**
-   * Checks that an epoch that has begun without a step before it, and is complete, had a step.
+   * Checks that an epoch that was begun at its start, and is at its end, had a step.
    *
-   * @throws IllegalStateException if it had none, and there is no number of epochs
+   * @param before the number of steps at its start
+   * @throws IllegalStateException if it had none
    */
-  void requireSteps(long before) {
-    if (options.epochs() == Long.MAX_VALUE && progress().step() == before) {
+  void requireSteps(long epoch, long before) {
+    if (progress().step() == before) {
       throw new IllegalStateException(
-          "maxSteps is %d and never reached: an epoch had no batch after %d steps"
-              .formatted(options.maxSteps(), before));
+          ("epoch %d has no batch, so there is nothing to train on: the data has no samples, or"
+                  + " fewer than a batch and dropLast leaves them out")
+              .formatted(epoch));
     }
   }
 }

@@ -48,8 +48,10 @@ final class SavedState {
    *
    * @param end the text for a training that is at its end, with the places of the steps and the
    *     checkpoint; empty if there is more to do
+   * @param present the options of the run, from now on also of the progress
    */
-  void report(String end, Consumer<LoopEvent> events) {
+  void report(String end, SavedOptions present, Consumer<LoopEvent> events) {
+    SavedOptions before = progress.replace(present);
     if (loaded.isEmpty() || isReported) {
       return;
     }
@@ -60,6 +62,9 @@ final class SavedState {
         new LoopEvent(
             end.isEmpty() ? Kind.RESUMED : Kind.NOTHING_LEFT,
             text.formatted(loadedStep, loaded.get().name())));
+    if (end.isEmpty()) {
+      present.changesFrom(before).forEach(each -> events.accept(new LoopEvent(Kind.CHANGED, each)));
+    }
   }
 
   /** Returns the exception for a position that the data does not have, with its checkpoint. */

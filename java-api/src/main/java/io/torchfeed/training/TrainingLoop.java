@@ -35,11 +35,12 @@ import org.bytedeco.pytorch.Tensor;
  * }</pre>
  *
  * <p>A run continues from the last checkpoint, in the middle of an epoch if need be, and ends with
- * the same bits as one that was not stopped. For each step the loop clears the gradients, sets the
- * learning rate and the seed of libtorch's generators, runs the forward pass, averages the
- * gradients by the model, and changes the parameters; no collective operation is added, except over
- * a stream: {@link TrainingLoopBuilder#loader(Function)}. The ranks compare their plans once for
- * each epoch.
+ * the same bits as one that was not stopped, if data, code and options are the same: other options
+ * that may change are {@linkplain LoopEvent.Kind#CHANGED reported}. For each step the loop clears
+ * the gradients, sets the learning rate and the seed of libtorch's generators, runs the forward
+ * pass, averages the gradients by the model, and changes the parameters; no collective operation is
+ * added, except over a stream: {@link TrainingLoopBuilder#loader(Function)}. The ranks compare
+ * their plans once for each epoch.
  *
  * <p>If the ranks are elastic ({@link Ranks#areFixed} is false) and one is lost, the others return
  * to the end of the last step that one of them has completed, copy the state of that rank, divide
@@ -202,10 +203,11 @@ public final class TrainingLoop<M extends ReplicatedModel> {
    * @throws io.torchfeed.checkpoint.CheckpointException if a checkpoint cannot be saved or loaded
    * @throws io.torchfeed.distributed.PeerLostException if a rank is lost, and ranks are fixed
    * @throws IllegalStateException if it was called before; or the loader does not deliver in order;
-   *     or this rank's data or options differ from rank 0's; or the ranks have loaded different
-   *     checkpoints. Sources of {@link Ranks} have exceptions of their own
+   *     or an epoch has no batch; or this rank's data or options differ from rank 0's; or the ranks
+   *     have loaded different checkpoints. Sources of {@link Ranks} have exceptions of their own
    * @throws io.torchfeed.sampler.ResumeMismatchException if the checkpoint, which it names, is of
-   *     other data
+   *     another order of samples: by the parameters of the sampler, such as its size, seed, labels
+   *     or list, or of the stream. Values of rows are not compared
    * @throws InterruptedException if this thread is interrupted
    */
   public Outcome run(Loss<? super M> loss, Runnable update) throws InterruptedException {

@@ -167,7 +167,7 @@ public final class TrainingLoopBuilder<M extends ReplicatedModel> {
    * <p>A checkpoint follows each evaluation and has its metric, unless that is NaN, and the best
    * one is {@linkplain io.torchfeed.checkpoint.CheckpointOptions#withKeptBest kept}. The results
    * are saved with the progress: a training that is resumed stops early where one without a stop
-   * does.
+   * does. They are compared with later ones even if those are of another validation set.
    *
    * @param metric computes the metric
    * @param options its time and its consequences

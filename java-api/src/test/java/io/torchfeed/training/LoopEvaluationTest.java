@@ -10,8 +10,10 @@ import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.CheckpointException;
 import io.torchfeed.checkpoint.Checkpoints;
 import io.torchfeed.checkpoint.TrainingState;
+import io.torchfeed.data.NativeDataset;
 import io.torchfeed.data.TensorDataset;
 import io.torchfeed.data.loader.DataLoader;
+import io.torchfeed.data.loader.DataLoaderBuilder;
 import io.torchfeed.distributed.training.DistributedDataParallel;
 import io.torchfeed.distributed.training.ReplicatedModel;
 import io.torchfeed.sampler.order.ShuffledSampler;
@@ -111,7 +113,9 @@ class LoopEvaluationTest {
     train(LOSS.withPatience(1));
     assertThatExceptionOfType(CheckpointException.class)
         .isThrownBy(() -> train(EvaluationOptions.ofScore()))
-        .withMessageEndingWith("part progress: the metric must be a score, got a loss");
+        .withMessageEndingWith(
+            "part progress: the checkpoint was evaluated by a loss, but this loop evaluates by a"
+                + " score; evaluate as before, or to begin again, use another folder of checkpoints");
   }
 
   @Test
@@ -170,23 +174,33 @@ class LoopEvaluationTest {
   }
 
   @Test
-  void mostStepsOfAStreamWithoutBatchesAreRefused() {
+  void anEpochWithoutBatchesIsRefusedBeforeItsEnd() {
     try (PointerScope scope = new PointerScope();
-        LoopNet net = new LoopNet(0)) {
-      TrainingLoop<?> loop =
-          TrainingLoop.alone(net)
-              .state(net::addTo)
-              .loader(
-                  part ->
-                      DataLoader.over(new NumberedStream(List.of(0)))
-                          .part(part)
-                          .batchSize(4)
-                          .build())
-              .maxSteps(3)
-              .build();
-      assertThatIllegalStateException()
-          .isThrownBy(() -> loop.run((step, model, batch) -> net.loss(batch), () -> {}))
-          .withMessage("maxSteps is 3 and never reached: an epoch had no batch after 0 steps");
+        LoopNet net = new LoopNet(0);
+        TensorDataset data = LoopNet.data();
+        NativeDataset none = data.subset();
+        Checkpoints checkpoints = Checkpoints.open(folder)) {
+      for (DataLoaderBuilder builder :
+          List.of(
+              DataLoader.over(new NumberedStream(List.of(0))).batchSize(4),
+              DataLoader.over(none).batchSize(4),
+              DataLoader.over(data).batchSize(LoopNet.SAMPLES + 1).dropLast(true))) {
+        TrainingLoop<?> loop =
+            TrainingLoop.alone(net)
+                .state(net::addTo)
+                .loader(part -> builder.build())
+                .epochs(2)
+                .checkpoints(checkpoints, 1)
+                .afterEpoch((model, step) -> events.add("the end"))
+                .build();
+        assertThatIllegalStateException()
+            .isThrownBy(() -> loop.run((step, model, batch) -> net.loss(batch), () -> {}))
+            .withMessage(
+                "epoch 0 has no batch, so there is nothing to train on: the data has no samples, or"
+                    + " fewer than a batch and dropLast leaves them out");
+      }
+      assertThat(events).isEmpty();
+      assertThat(checkpoints.steps()).isEmpty();
     }
   }
 

@@ -317,6 +317,24 @@ public final class DataLoader implements AutoCloseable {
   }
 
   /**
+   * Returns the number of samples in the largest batch that this rank may receive.
+   *
+   * @return at least 1: the batch size, or less if the rank has fewer samples in an epoch
+   */
+  public int batchSize() {
+    return core.source().maxBatchSize();
+  }
+
+  /**
+   * Returns the seed of the random numbers of samples.
+   *
+   * @return the value of {@link DataLoaderBuilder#seed}; 0 by default
+   */
+  public long seed() {
+    return seed;
+  }
+
+  /**
    * Returns the number of batches that are loaded ahead of the consumer.
    *
    * @return the number that {@link DataLoaderBuilder#prefetch} and {@link

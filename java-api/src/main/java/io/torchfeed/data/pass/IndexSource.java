@@ -17,7 +17,8 @@ public record IndexSource(BatchSampler plan, long datasetSize, boolean inOrder)
     implements PassSource {
   private static final long[] NONE = {};
 
-  int maxBatchSize() {
+  @Override
+  public int maxBatchSize() {
     return plan.maxBatchSize();
   }
 

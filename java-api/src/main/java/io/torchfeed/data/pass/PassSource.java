@@ -40,6 +40,9 @@ public sealed interface PassSource permits IndexSource, ShardSource {
    */
   Start at(List<? extends LoaderState> states);
 
+  /** Returns the size of the largest batch that may occur. */
+  int maxBatchSize();
+
   /**
    * Returns the number of batches of an epoch.
    *

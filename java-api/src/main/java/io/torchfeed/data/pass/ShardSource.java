@@ -17,6 +17,11 @@ public record ShardSource(
     StreamDataset dataset, List<Integer> shards, int batchSize, boolean dropLast)
     implements PassSource {
   @Override
+  public int maxBatchSize() {
+    return batchSize;
+  }
+
+  @Override
   public Start at(long epoch, long fromBatch) {
     if (fromBatch != 0) {
       throw new IllegalArgumentException(

@@ -152,7 +152,7 @@ final class Training implements AutoCloseable {
   private void note(LoopEvent event) {
     switch (event.kind()) {
       case SKIPPED, NOT_FINITE -> warn(event.text());
-      case WAITING, EVALUATED, STOPPED -> System.out.println(event.text());
+      case WAITING, CHANGED, EVALUATED, STOPPED -> System.out.println(event.text());
       case RESUMED, NOTHING_LEFT -> {}
     }
   }
