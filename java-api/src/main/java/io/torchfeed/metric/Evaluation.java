@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * sample counted once.
  *
  * <pre>{@code
- * Mean loss = Mean.create();
+ * LogLoss loss = LogLoss.create(); // the mean of cross_entropy
  * Accuracy accuracy = Accuracy.create();
  * Evaluation evaluation =
  *     Evaluation.of(net, MetricCollection.of(Map.of("loss", loss, "accuracy", accuracy)));
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  *         DataLoader.over(dataset).batchSize(500),
  *         batch -> {
  *           Tensor output = net.forward(batch.tensor(0));
- *           loss.update(cross_entropy(output, batch.tensor(1)).item_double(), batch.size());
+ *           loss.update(output, batch.tensor(1));
  *           accuracy.update(output, batch.tensor(1));
  *         });
  * }</pre>
