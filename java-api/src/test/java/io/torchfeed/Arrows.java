@@ -21,6 +21,7 @@ final class Arrows {
           "distributed.rendezvous",
           "internal",
           "internal.gzip",
+          "internal.saving",
           "internal.sums",
           "report",
           "sampler.cursor",
@@ -43,6 +44,7 @@ final class Arrows {
           bindings:
           internal:
           internal.gzip:
+          internal.saving:
           internal.sums:
           storage: internal
           summary: internal
@@ -71,7 +73,7 @@ final class Arrows {
           table: checkpoint data internal internal.sums memory
           data.token: data data.source internal memory storage
           data.task: bindings data image internal memory trace.ring
-          checkpoint: bindings internal memory sampler storage
+          checkpoint: bindings internal internal.saving memory sampler storage
           compiled: bindings internal
           distributed: bindings distributed.rendezvous internal sampler trace.ring
           distributed.rendezvous: bindings distributed internal sampler trace.ring

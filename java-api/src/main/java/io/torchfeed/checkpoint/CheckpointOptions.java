@@ -7,20 +7,23 @@ package io.torchfeed.checkpoint;
  * <p>Immutable: each {@code with} method returns new options.
  */
 public final class CheckpointOptions {
-  private static final CheckpointOptions DEFAULTS = new CheckpointOptions(3, 1);
+  private static final CheckpointOptions DEFAULTS = new CheckpointOptions(3, 1, false);
 
   private final int kept;
   private final int keptBest;
+  private final boolean isCopiedInBackground;
 
-  private CheckpointOptions(int kept, int keptBest) {
+  private CheckpointOptions(int kept, int keptBest, boolean isCopiedInBackground) {
     this.kept = kept;
     this.keptBest = keptBest;
+    this.isCopiedInBackground = isCopiedInBackground;
   }
 
   /**
    * Returns the default options.
    *
-   * @return keep the 3 newest checkpoints, and the best one, if they have a metric
+   * @return keep the 3 newest checkpoints, and the best one, if they have a metric; a save in the
+   *     background copies the state before it returns
    */
   public static CheckpointOptions defaults() {
     return DEFAULTS;
@@ -38,7 +41,7 @@ public final class CheckpointOptions {
     if (count < 1) {
       throw new IllegalArgumentException("at least 1 checkpoint must be kept, got " + count);
     }
-    return new CheckpointOptions(count, keptBest);
+    return new CheckpointOptions(count, keptBest, isCopiedInBackground);
   }
 
   /**
@@ -55,7 +58,30 @@ public final class CheckpointOptions {
       throw new IllegalArgumentException(
           "the best checkpoints to keep must be at least 0, got " + count);
     }
-    return new CheckpointOptions(kept, count);
+    return new CheckpointOptions(kept, count, isCopiedInBackground);
+  }
+
+  /**
+   * Returns these options with another moment of the copy: {@link Checkpoints#saveInBackground}
+   * leaves parameters and the state of an optimizer of the presets on the CPU to its thread, which
+   * copies them while the next step computes its loss and its gradients. Buffers and all other
+   * parts are copied at once. A {@code TrainingLoop} waits for the copy before each update; a loop
+   * of your own calls {@link Checkpoints#awaitCopied} before {@code optimizer.step()} and anything
+   * else that changes parameters or the optimizer's state.
+   *
+   * <p>Not for losses that change parameters, as where two nets are trained against each other. A
+   * change that libtorch counts fails the save; one of {@code parameter.data()} is not counted, and
+   * a checkpoint has some of it.
+   *
+   * @param isInBackground whether the copy continues after the call
+   * @return the options
+   */
+  public CheckpointOptions withCopyInBackground(boolean isInBackground) {
+    return new CheckpointOptions(kept, keptBest, isInBackground);
+  }
+
+  boolean isCopiedInBackground() {
+    return isCopiedInBackground;
   }
 
   int kept() {

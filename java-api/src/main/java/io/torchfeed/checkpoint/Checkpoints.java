@@ -4,6 +4,8 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.SaveTask.Copying;
+import io.torchfeed.checkpoint.StateCopy.Share;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency.AllGather;
 import java.nio.channels.ClosedByInterruptException;
@@ -47,12 +49,14 @@ public final class Checkpoints implements AutoCloseable {
 
   private final CheckpointFolder folder;
   private final CheckpointWriter writer;
-  private final BackgroundTask background = new BackgroundTask("torchfeed-checkpoint");
+  private final Copying copying;
+  private final SaveTask background = new SaveTask();
   private boolean isClosed;
 
   private Checkpoints(Path folder, CheckpointOptions options) {
     this.folder = new CheckpointFolder(folder);
     writer = new CheckpointWriter(this.folder, options);
+    copying = options.isCopiedInBackground() ? Copying.IN_BACKGROUND : Copying.AT_ONCE;
   }
 
   /**
@@ -77,8 +81,8 @@ public final class Checkpoints implements AutoCloseable {
   }
 
   /**
-   * Saves a state; returns when it is on the disk. It is copied first, as by {@link
-   * #saveInBackground}. A checkpoint of the same step is replaced.
+   * Saves a state; returns when it is on the disk. It must not change meanwhile. A checkpoint of
+   * the same step is replaced.
    *
    * @param step number of the step that has been completed, in [0, 10<sup>18</sup>)
    * @param state the state to save
@@ -91,7 +95,11 @@ public final class Checkpoints implements AutoCloseable {
    */
   public void save(long step, TrainingState state) {
     requireNonNull(state, "state");
-    saveInBackground(step, state);
+    start(
+        step,
+        () -> state.copy(Stateful::sharedStateDict),
+        Copying.NEVER,
+        taken -> writer.write(step, taken, state.namesOfEachRank()));
     background.await();
   }
 
@@ -114,13 +122,21 @@ public final class Checkpoints implements AutoCloseable {
    *     TrainingState)}
    */
   public void save(long step, TrainingState state, Shards shards) {
-    saveInBackground(step, state, shards);
+    requireNonNull(state, "state");
+    requireNonNull(shards, "shards");
+    start(
+        step,
+        () -> Share.of(state, shards.part(), false),
+        Copying.NEVER,
+        share -> writer.write(step, share, state.namesOfEachRank(), shards));
     background.await();
   }
 
   /**
    * Copies a state and saves the copy while training continues. Takes the time of the copy, and
-   * waits for the save before it. The JVM does not exit before the last one is written.
+   * waits for the save before it; with {@link CheckpointOptions#withCopyInBackground}, the copy
+   * continues until {@link #awaitCopied}. Its memory is kept for the next one. The JVM does not
+   * exit before the last one is written.
    *
    * @param step number of the step that has been completed, in [0, 10<sup>18</sup>)
    * @param state the state to save
@@ -132,12 +148,12 @@ public final class Checkpoints implements AutoCloseable {
    */
   public void saveInBackground(long step, TrainingState state) {
     requireNonNull(state, "state");
-    start(step, state::copy, copy -> writer.write(step, copy, state.namesOfEachRank()));
+    start(step, state::held, copying, taken -> writer.write(step, taken, state.namesOfEachRank()));
   }
 
   /**
    * Copies the share of this rank and saves it together with the other ranks while training
-   * continues. Takes the time of that copy, and waits for the save before it.
+   * continues, as {@link #saveInBackground(long, TrainingState)}.
    *
    * @param step number of the step that has been completed, in [0, 10<sup>18</sup>), the same on
    *     all ranks, and not one at which a save of this run has failed
@@ -152,26 +168,25 @@ public final class Checkpoints implements AutoCloseable {
     requireNonNull(shards, "shards");
     start(
         step,
-        () -> state.share(shards.part()),
+        () -> Share.of(state, shards.part(), true),
+        copying,
         share -> writer.write(step, share, state.namesOfEachRank(), shards));
   }
 
-  private <T extends StateCopy> void start(long step, Supplier<T> copied, Consumer<T> write) {
+  private <T extends StateCopy> void start(
+      long step, Supplier<T> taken, Copying when, Consumer<T> write) {
     requireStep(step);
     requireOpen();
-    background.await(); // so that at most one copy is in memory
-    T copy = copied.get();
-    try {
-      background.start(
-          () -> {
-            try (copy) {
-              write.accept(copy);
-            }
-          });
-    } catch (RuntimeException | Error e) { // the JVM exits, or has no more threads
-      copy.close();
-      throw e;
-    }
+    background.start(taken, when, write);
+  }
+
+  /**
+   * Waits until the state may change that {@link #saveInBackground} was given; at once unless with
+   * {@link CheckpointOptions#withCopyInBackground}. A failure of the copy is thrown by the next
+   * save, {@link #await} or {@link #close}.
+   */
+  public void awaitCopied() {
+    background.awaitCopied();
   }
 
   /**

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.checkpoint.StateCopy.Held;
 import io.torchfeed.internal.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.StringTensorDict;
@@ -16,7 +18,7 @@ import org.bytedeco.pytorch.Tensor;
  *
  * @param module borrowed
  */
-record ModuleState(Module module) implements Stateful {
+record ModuleState(Module module) implements Held {
   private static final String KIND = "Module";
   private static final int VERSION = 1;
 
@@ -31,6 +33,15 @@ record ModuleState(Module module) implements Stateful {
   public StateDict sharedStateDict() {
     try (PointerScope scope = new PointerScope()) {
       return StateDict.sharing(json(), tensors(module));
+    }
+  }
+
+  /** Shares the parameters: batch normalization changes buffers without the optimizer. */
+  @Override
+  public StateDict heldStateDict() {
+    try (PointerScope scope = new PointerScope()) {
+      Set<String> parameters = parameters(module).keySet();
+      return StateDict.of(json(), tensors(module), name -> !parameters.contains(name));
     }
   }
 

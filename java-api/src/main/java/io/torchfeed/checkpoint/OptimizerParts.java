@@ -4,6 +4,7 @@ package io.torchfeed.checkpoint;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.OptimizerState;
+import io.torchfeed.checkpoint.StateCopy.Held;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import java.io.IOException;
@@ -30,7 +31,7 @@ import org.bytedeco.pytorch.global.torch;
  * The state of an optimizer, under the names of the parameters: {@code state.fc.weight.exp_avg}.
  * The JSON has the options by Python's names, a list of groups as in {@code param_groups}.
  */
-final class OptimizerParts implements Stateful {
+final class OptimizerParts implements Held {
   private static final int VERSION = 1;
   private static final String PREFIX = "state.";
   private static final String PARAMS = "params";
@@ -109,6 +110,11 @@ final class OptimizerParts implements Stateful {
   @Override
   public StateDict sharedStateDict() {
     return stateDict(StateDict::sharing);
+  }
+
+  @Override
+  public StateDict heldStateDict() {
+    return sharedStateDict();
   }
 
   private StateDict stateDict(BiFunction<String, Map<String, Tensor>, StateDict> make) {

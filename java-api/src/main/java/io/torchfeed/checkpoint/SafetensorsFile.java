@@ -279,8 +279,7 @@ public final class SafetensorsFile implements AutoCloseable {
     requireNonNull(tensors, "tensors");
     SafetensorsWriter writer = new SafetensorsWriter(tensors, metadata);
     try {
-      FileReplacement.write(
-          path, channel -> SavedBytes.requireSize(channel, writer.write(channel, bytes -> {})));
+      FileReplacement.write(path, writer::write);
     } catch (IOException e) {
       throw CheckpointException.unwritable(path, e);
     }

@@ -3,20 +3,26 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
+import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.internal.Sha256;
+import io.torchfeed.internal.saving.WriteBehind;
 import io.torchfeed.memory.DType;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
+import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.Consumer;
+import java.util.function.BooleanSupplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 
@@ -94,27 +100,57 @@ final class SafetensorsWriter {
     return head.flip();
   }
 
-  /**
-   * Writes all bytes.
-   *
-   * @param seen is also given each piece, for example for a digest
-   * @return the number of bytes, by the header
-   */
-  long write(WritableByteChannel channel, Consumer<ByteBuffer> seen) throws IOException {
-    write(channel, seen, head.duplicate());
-    for (Tensor tensor : tensors.values()) {
-      try (PointerScope scope = new PointerScope()) {
-        TensorBytes.forEach(TensorBytes.inOrder(tensor), piece -> write(channel, seen, piece));
-      }
-    }
+  /** Returns the number of all bytes. */
+  long size() {
     return size;
   }
 
-  private static void write(
-      WritableByteChannel channel, Consumer<ByteBuffer> seen, ByteBuffer piece) throws IOException {
-    seen.accept(piece.duplicate());
-    while (piece.hasRemaining()) {
-      channel.write(piece);
+  /**
+   * Writes all bytes, which go to the disk meanwhile; the last ones are not flushed.
+   *
+   * @throws IOException if they cannot be written or flushed, or the file has other ones, too
+   */
+  void write(FileChannel file) throws IOException {
+    try (WriteBehind behind = new WriteBehind(file)) {
+      writeTo(behind);
+    }
+    SavedBytes.requireSize(file, size);
+  }
+
+  /** Writes all bytes. */
+  void writeTo(WritableByteChannel channel) throws IOException {
+    forEach(
+        piece -> {
+          while (piece.hasRemaining()) {
+            channel.write(piece);
+          }
+        });
+  }
+
+  /**
+   * Returns the digest of all bytes.
+   *
+   * @param isStopped whether no one wants it any more
+   * @throws InterruptedIOException if so
+   */
+  String sha256(BooleanSupplier isStopped) throws IOException {
+    MessageDigest digest = Sha256.start();
+    forEach(
+        piece -> {
+          if (isStopped.getAsBoolean()) {
+            throw new InterruptedIOException("the digest is not wanted any more");
+          }
+          digest.update(piece);
+        });
+    return Sha256.hex(digest);
+  }
+
+  private void forEach(NativeBytes.Use<IOException> use) throws IOException {
+    use.accept(head.duplicate());
+    for (Tensor tensor : tensors.values()) {
+      try (PointerScope scope = new PointerScope()) {
+        TensorBytes.forEach(TensorBytes.inOrder(tensor), use);
+      }
     }
   }
 }

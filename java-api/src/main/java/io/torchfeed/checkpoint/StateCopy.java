@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static java.util.Objects.requireNonNull;
+
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.internal.JsonObject;
+import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Set;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +23,24 @@ import org.jspecify.annotations.Nullable;
 sealed interface StateCopy extends AutoCloseable {
   @Override
   void close();
+
+  /** Returns the tensors whose memory belongs to objects, by part and name. */
+  Map<String, Tensor> shared();
+
+  /**
+   * Puts copies in their places.
+   *
+   * @param copies of all of {@link #shared}; this closes them
+   */
+  void own(Map<String, Tensor> copies);
+
+  /** An object with tensors that only a step of the optimizer changes. */
+  interface Held extends Stateful {
+    /**
+     * Returns the object's state: those tensors may be the object's own, and all else is copied.
+     */
+    StateDict heldStateDict();
+  }
 
   /**
    * The states of all parts at one moment.
@@ -51,6 +76,30 @@ sealed interface StateCopy extends AutoCloseable {
     }
 
     @Override
+    public Map<String, Tensor> shared() {
+      Map<String, Tensor> shared = new LinkedHashMap<>();
+      parts.forEach(
+          (part, state) ->
+              state.shared().forEach((name, tensor) -> shared.put(joined(part, name), tensor)));
+      return shared;
+    }
+
+    @Override
+    public void own(Map<String, Tensor> copies) {
+      parts.forEach(
+          (part, state) ->
+              state
+                  .shared()
+                  .keySet()
+                  .forEach(
+                      name -> state.own(name, requireNonNull(copies.get(joined(part, name))))));
+    }
+
+    private static String joined(String part, String name) {
+      return part + TrainingState.SEPARATOR + name;
+    }
+
+    @Override
     public void close() {
       parts.values().forEach(StateDict::close);
     }
@@ -63,6 +112,58 @@ sealed interface StateCopy extends AutoCloseable {
    * @param layout of all states
    */
   record Share(Copy copy, Map<String, String> fileNames, ShardLayout layout) implements StateCopy {
+    /**
+     * Takes the share of a rank.
+     *
+     * @param isHeld whether tensors may be shared that only the optimizer changes; else all may
+     */
+    static Share of(TrainingState state, Part rank, boolean isHeld) {
+      Copy chosen = new Copy(state.metric().orElse(null));
+      Map<String, String> fileNames = new HashMap<>();
+      Set<String> own = state.namesOfEachRank();
+      try (Copy all = state.copy(part -> shared(part, isHeld))) {
+        all.parts()
+            .forEach(
+                (name, part) -> {
+                  Set<String> names = new LinkedHashSet<>(part.tensors().keySet());
+                  if (own.contains(name)) {
+                    fileNames.put(name, Manifest.ownName(name, rank.rank(), rank.worldSize()));
+                  } else {
+                    ShardDivision division = ShardDivision.of(part.tensors(), rank.worldSize());
+                    names.retainAll(division.tensors(rank.rank()));
+                    fileNames.put(name, division.fileName(name, rank.rank()));
+                  }
+                  StateDict some = part.only(names);
+                  chosen.parts().put(name, some);
+                  if (isHeld && !state.isHeld(name)) {
+                    some.shared().forEach((each, tensor) -> some.own(each, copied(tensor)));
+                  }
+                });
+        return new Share(chosen, fileNames, ShardLayout.of(rank.worldSize(), all.parts(), own));
+      } catch (RuntimeException | Error e) {
+        chosen.close();
+        throw e;
+      }
+    }
+
+    private static StateDict shared(Stateful part, boolean isHeld) {
+      return isHeld && part instanceof Held held ? held.heldStateDict() : part.sharedStateDict();
+    }
+
+    private static Tensor copied(Tensor tensor) {
+      return NativeHandle.outsideOfScopes(tensor::clone);
+    }
+
+    @Override
+    public Map<String, Tensor> shared() {
+      return copy.shared();
+    }
+
+    @Override
+    public void own(Map<String, Tensor> copies) {
+      copy.own(copies);
+    }
+
     @Override
     public void close() {
       copy.close();

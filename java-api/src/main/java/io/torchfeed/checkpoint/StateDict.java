@@ -13,7 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.UnaryOperator;
+import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
@@ -26,6 +27,9 @@ import org.bytedeco.pytorch.Tensor;
 public final class StateDict implements AutoCloseable {
   private final String json;
   private final Map<String, Tensor> tensors;
+
+  /** The names of the tensors whose memory belongs to the object. */
+  private final Set<String> shared = new TreeSet<>();
 
   private StateDict(String json, Map<String, Tensor> tensors) {
     Checks.utf8("json", json);
@@ -46,7 +50,7 @@ public final class StateDict implements AutoCloseable {
   public static StateDict of(String json, Map<String, Tensor> tensors) {
     requireNonNull(tensors, "tensors");
     requireNonNull(json, "json");
-    return of(json, tensors, Tensor::clone);
+    return of(json, tensors, name -> true);
   }
 
   /**
@@ -62,11 +66,11 @@ public final class StateDict implements AutoCloseable {
   public static StateDict sharing(String json, Map<String, Tensor> tensors) {
     requireNonNull(tensors, "tensors");
     requireNonNull(json, "json");
-    return of(json, tensors, UnaryOperator.identity());
+    return of(json, tensors, name -> false);
   }
 
-  private static StateDict of(
-      String json, Map<String, Tensor> tensors, UnaryOperator<Tensor> copied) {
+  /** Creates a state that shares the memory of some tensors, as {@link #sharing}. */
+  static StateDict of(String json, Map<String, Tensor> tensors, Predicate<String> isCopied) {
     StateDict state = new StateDict(json, new TreeMap<>());
     try (PointerScope scope = new PointerScope()) {
       tensors.forEach(
@@ -74,7 +78,13 @@ public final class StateDict implements AutoCloseable {
             requireUtf8(name);
             TensorBytes.requireDense(name, tensor);
             Tensor plain = tensor.detach().cpu().contiguous();
-            state.tensors.put(name, copied.apply(plain).retainReference());
+            boolean isOwn = !plain.is_alias_of(tensor);
+            if (isOwn || isCopied.test(name)) {
+              state.tensors.put(name, (isOwn ? plain : plain.clone()).retainReference());
+            } else {
+              state.tensors.put(name, plain.retainReference());
+              state.shared.add(name);
+            }
           });
       return state;
     } catch (RuntimeException | Error e) {
@@ -118,6 +128,38 @@ public final class StateDict implements AutoCloseable {
    */
   public Map<String, Tensor> tensors() {
     return Collections.unmodifiableMap(tensors);
+  }
+
+  /** Returns the tensors whose memory belongs to the object. */
+  Map<String, Tensor> shared() {
+    Map<String, Tensor> all = new TreeMap<>(tensors);
+    all.keySet().retainAll(shared);
+    return all;
+  }
+
+  /** Puts a copy, which this state owns, in the place of a tensor. */
+  void own(String name, Tensor copy) {
+    Tensor before = tensors.put(name, copy);
+    if (before != null) {
+      before.close();
+    }
+    shared.remove(name);
+  }
+
+  /** Returns a state with some of the tensors, without copying; the caller closes it, too. */
+  StateDict only(Set<String> names) {
+    StateDict some = new StateDict(json, new TreeMap<>());
+    try (PointerScope scope = new PointerScope()) {
+      names.forEach(
+          name ->
+              some.tensors.put(name, requireNonNull(tensors.get(name)).detach().retainReference()));
+      some.shared.addAll(shared);
+      some.shared.retainAll(names);
+      return some;
+    } catch (RuntimeException | Error e) {
+      some.close();
+      throw e;
+    }
   }
 
   /**

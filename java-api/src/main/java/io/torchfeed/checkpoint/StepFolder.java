@@ -8,6 +8,7 @@ import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.internal.Sha256;
+import io.torchfeed.internal.saving.Aside;
 import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -73,12 +74,11 @@ record StepFolder(Path path) {
 
   private SavedFile write(String name, Map<String, Tensor> tensors) throws IOException {
     SafetensorsWriter writer = new SafetensorsWriter(tensors, Map.of("format", "pt"));
-    MessageDigest digest = Sha256.start();
-    try (FileChannel channel = create(name)) {
-      long bytes = writer.write(channel, digest::update);
-      SavedBytes.requireSize(channel, bytes);
+    try (FileChannel channel = create(name);
+        Aside<String> digest = Aside.start("torchfeed-digest", writer::sha256)) {
+      writer.write(channel);
       channel.force(true);
-      return new SavedFile(name, bytes, Sha256.hex(digest));
+      return new SavedFile(name, writer.size(), digest.await());
     }
   }
 

@@ -267,8 +267,7 @@ public final class TorchFile implements AutoCloseable {
     requireNonNull(tensors, "tensors");
     TorchFileWriter writer = new TorchFileWriter(tensors, TorchStorages.MAX_PICKLE_BYTES);
     try {
-      FileReplacement.write(
-          path, channel -> SavedBytes.requireSize(channel, writer.write(channel)));
+      FileReplacement.write(path, writer::write);
     } catch (IOException e) {
       throw CheckpointException.unwritable(path, e);
     }

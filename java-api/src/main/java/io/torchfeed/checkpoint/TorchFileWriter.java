@@ -2,6 +2,7 @@
 package io.torchfeed.checkpoint;
 
 import io.torchfeed.internal.Checks;
+import io.torchfeed.internal.saving.WriteBehind;
 import io.torchfeed.memory.DType;
 import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
@@ -10,6 +11,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDateTime;
@@ -154,8 +156,21 @@ final class TorchFileWriter {
     }
   }
 
-  /** Writes the file; returns the number of its bytes. */
-  long write(WritableByteChannel channel) throws IOException {
+  /**
+   * Writes the file, whose bytes go to the disk meanwhile; the last ones are not flushed.
+   *
+   * @throws IOException if they cannot be written or flushed, or the file has other ones, too
+   */
+  void write(FileChannel file) throws IOException {
+    long bytes;
+    try (WriteBehind behind = new WriteBehind(file)) {
+      bytes = writeTo(behind);
+    }
+    SavedBytes.requireSize(file, bytes);
+  }
+
+  /** Writes the bytes; returns their number. */
+  long writeTo(WritableByteChannel channel) throws IOException {
     // Flushed before each storage, so that the bytes counted are the end of all before it.
     CountingStream counted = new CountingStream(Channels.newOutputStream(channel));
     try (OutputStream buffered = new BufferedOutputStream(counted);

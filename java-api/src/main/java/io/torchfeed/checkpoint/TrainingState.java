@@ -5,10 +5,9 @@ import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.StateCopy.Copy;
-import io.torchfeed.checkpoint.StateCopy.Share;
+import io.torchfeed.checkpoint.StateCopy.Held;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
-import io.torchfeed.sampler.Part;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -329,7 +328,18 @@ public final class TrainingState implements Stateful {
     return copy(Stateful::stateDict);
   }
 
-  private Copy copy(Function<Stateful, StateDict> stateOf) {
+  /** Returns all parts, whose tensors that only the optimizer changes are not copied. */
+  Copy held() {
+    return copy(part -> part instanceof Held held ? held.heldStateDict() : part.stateDict());
+  }
+
+  /** Returns whether a part has tensors that only the optimizer changes. */
+  boolean isHeld(String name) {
+    return parts.get(name) instanceof Held;
+  }
+
+  /** Returns the states of all parts, which the caller closes. */
+  Copy copy(Function<Stateful, StateDict> stateOf) {
     Copy copy = new Copy(metric().orElse(null));
     try {
       parts.forEach(
@@ -342,31 +352,6 @@ public final class TrainingState implements Stateful {
       return copy;
     } catch (RuntimeException | Error e) {
       copy.close();
-      throw e;
-    }
-  }
-
-  /** Returns a copy of the share of a rank, which the caller closes. */
-  Share share(Part rank) {
-    Copy chosen = new Copy(metric().orElse(null));
-    Map<String, String> fileNames = new HashMap<>();
-    try (Copy all = copy(Stateful::sharedStateDict)) {
-      all.parts()
-          .forEach(
-              (name, state) -> {
-                Map<String, Tensor> tensors = new LinkedHashMap<>(state.tensors());
-                if (own.contains(name)) {
-                  fileNames.put(name, Manifest.ownName(name, rank.rank(), rank.worldSize()));
-                } else {
-                  ShardDivision division = ShardDivision.of(state.tensors(), rank.worldSize());
-                  tensors.keySet().retainAll(division.tensors(rank.rank()));
-                  fileNames.put(name, division.fileName(name, rank.rank()));
-                }
-                chosen.parts().put(name, StateDict.of(state.json(), tensors));
-              });
-      return new Share(chosen, fileNames, ShardLayout.of(rank.worldSize(), all.parts(), own));
-    } catch (RuntimeException | Error e) {
-      chosen.close();
       throw e;
     }
   }

@@ -113,6 +113,13 @@ final class ElasticStates implements StateStore {
   }
 
   @Override
+  public void awaitCopied() {
+    if (checkpoints != null) {
+      checkpoints.awaitCopied();
+    }
+  }
+
+  @Override
   public void await() {
     if (checkpoints != null) {
       checkpoints.await();

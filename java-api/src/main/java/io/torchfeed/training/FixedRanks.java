@@ -56,6 +56,11 @@ record FixedRanks(@Nullable ProcessGroup all) implements Ranks {
     }
 
     @Override
+    public void awaitCopied() {
+      checkpoints.awaitCopied();
+    }
+
+    @Override
     public void await() {
       checkpoints.await();
     }

@@ -182,7 +182,7 @@ final class LoopRun<M extends ReplicatedModel> {
     isHolder = true;
     data.take(peers.part());
     figures.take(data.loader(), model.get());
-    saved.begin(ranks.areFixed());
+    saved.begin(ranks.areFixed(), model.get() instanceof ModelAveraging);
     saved.report(limits.nothingLeft(), options.saved(data.loader(), peers.part()), this::note);
     options.whenChanged.accept(next(progress.epoch()));
   }
@@ -275,6 +275,7 @@ final class LoopRun<M extends ReplicatedModel> {
       if (isStart) {
         limits.requireSteps(batches.epoch(), before);
       }
+      saved.awaitCopied();
       model.get().average();
       options.afterEpoch.accept(model.get(), next(batches.epoch()));
       if (options.evaluations().filter(each -> each.isDueAtEnd(progress.step())).isPresent()) {
@@ -283,6 +284,7 @@ final class LoopRun<M extends ReplicatedModel> {
       progress.endEpoch();
     } finally {
       progress.leave();
+      saved.awaitCopied();
     }
     saved.saveNow();
     return PassEnd.EPOCH;
@@ -335,10 +337,15 @@ final class LoopRun<M extends ReplicatedModel> {
     try (PointerScope scope = new PointerScope()) {
       figures.begin();
       Runnable guarded = skipped.guarding(bound, update);
+      Runnable copied =
+          () -> {
+            saved.awaitCopied(); // forward and backward passes only read the tensors
+            span.update(guarded);
+          };
       new AccumulatedStep(
               batch -> span.forward(() -> figures.add(batch, loss.of(step, bound, batch))),
               options.weight,
-              () -> span.update(guarded),
+              copied,
               options.accumulate())
           .run(bound, batches);
     } catch (RuntimeException e) {

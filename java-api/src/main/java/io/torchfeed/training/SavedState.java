@@ -21,6 +21,7 @@ final class SavedState {
   private Optional<StateStore.Loaded> loaded = Optional.empty();
   private long loadedStep = NONE;
   private boolean isReported;
+  private boolean isAveraging;
 
   SavedState(StateStore store, long everySteps, Progress progress, TrainingState state) {
     this.store = store;
@@ -78,8 +79,10 @@ final class SavedState {
    * Notes that the ranks hold the state.
    *
    * @param isSaved whether it is saved, if there is one: else other ranks than before may save it
+   * @param isAveraging whether exchanges change the weights outside of updates
    */
-  void begin(boolean isSaved) {
+  void begin(boolean isSaved, boolean isAveraging) {
+    this.isAveraging = isAveraging;
     last = isSaved ? progress.step() : NONE;
     store.begin(progress, state);
   }
@@ -101,6 +104,14 @@ final class SavedState {
   void saveNow() {
     last = progress.step();
     store.save(last, state);
+    if (isAveraging) {
+      store.awaitCopied();
+    }
+  }
+
+  /** Waits until the state may change. */
+  void awaitCopied() {
+    store.awaitCopied();
   }
 
   /** Saves the state at the end of the run, unless it is saved already. */

@@ -97,7 +97,8 @@ public interface StateStore {
   }
 
   /**
-   * Saves a state; may return before that is done.
+   * Saves a state; may return before that is done, and before the parameters of modules and the
+   * states of optimizers are copied: then {@link #awaitCopied} waits for that.
    *
    * @param step the steps completed, the same on all ranks
    * @param state of this rank
@@ -113,6 +114,9 @@ public interface StateStore {
   default void saveAsLast(long step, TrainingState state) {
     requireNonNull(state, "state");
   }
+
+  /** Waits until parameters and optimizers may change after {@link #save}; by default at once. */
+  default void awaitCopied() {}
 
   /** Waits until everything is saved. */
   default void await() {}

@@ -55,7 +55,7 @@ class LargeCheckpointTest {
 
   private void write(Map<String, Tensor> tensors) throws IOException {
     try (SparseFile file = SparseFile.create(path)) {
-      new SafetensorsWriter(tensors, Map.of()).write(file, bytes -> {});
+      new SafetensorsWriter(tensors, Map.of()).writeTo(file);
     }
   }
 
@@ -81,7 +81,7 @@ class LargeCheckpointTest {
     tensors.put("large", LargeTensors.marked(bytes));
     tensors.put("small", Tensor.create(1f, 2f));
     try (SparseFile file = SparseFile.create(path)) {
-      new TorchFileWriter(tensors, 1 << 16).write(file);
+      new TorchFileWriter(tensors, 1 << 16).writeTo(file);
     }
     try (TorchFile file = TorchFile.open(path);
         Tensor large = file.read("large");
@@ -96,7 +96,7 @@ class LargeCheckpointTest {
   void aDamagedByteBehindTwoGibOfAFileOfTorchSaveIsFound() throws IOException {
     LargeTensors.assumeMemory(ABOVE_2_GIB);
     try (SparseFile file = SparseFile.create(path)) {
-      new TorchFileWriter(Map.of("large", LargeTensors.marked(ABOVE_2_GIB)), 1 << 16).write(file);
+      new TorchFileWriter(Map.of("large", LargeTensors.marked(ABOVE_2_GIB)), 1 << 16).writeTo(file);
     }
     try (FileChannel file = FileChannel.open(path, StandardOpenOption.WRITE)) {
       file.write(ByteBuffer.wrap(new byte[] {9}), ABOVE_2_GIB - (1 << 20));

@@ -1,35 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.torchfeed.checkpoint;
+package io.torchfeed.internal.saving;
 
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
  * At most one task on its own thread; the JVM exits after it. An interrupt of the waiting thread
  * neither ends the wait nor reaches the task, whose files it would close.
  */
-final class BackgroundTask implements AutoCloseable {
+public final class BackgroundTask implements AutoCloseable {
   private final String name;
   private volatile @Nullable Thread thread;
   private volatile @Nullable Throwable failure;
   private @Nullable Thread atExit;
+  private @Nullable CountDownLatch begun;
 
-  BackgroundTask(String name) {
+  /**
+   * Creates a place for tasks.
+   *
+   * @param name of their threads
+   */
+  public BackgroundTask(String name) {
     this.name = name;
   }
 
-  /** Starts a task; {@link #await} must have returned since the one before it. */
-  void start(Runnable task) {
+  /**
+   * Starts a task of two parts; {@link #await} must have returned since the one before it.
+   *
+   * @param first for {@link #awaitFirst}
+   * @param rest follows it, unless it fails
+   */
+  public void start(Runnable first, Runnable rest) {
     if (atExit == null) {
       // System.exit and signals do not wait for threads
       Thread hook = new Thread(this::join, name + "-exit");
       Runtime.getRuntime().addShutdownHook(hook);
       atExit = hook;
     }
+    CountDownLatch firstDone = new CountDownLatch(1);
     Thread started =
         new Thread(
             () -> {
               try {
-                task.run();
+                try {
+                  first.run();
+                } finally {
+                  firstDone.countDown();
+                }
+                rest.run();
               } catch (Throwable e) {
                 failure = e;
               }
@@ -38,6 +56,12 @@ final class BackgroundTask implements AutoCloseable {
     started.setDaemon(false);
     thread = started;
     started.start();
+    begun = firstDone;
+  }
+
+  /** Waits until the first part of the task has ended, or failed: then {@link #await} throws. */
+  public void awaitFirst() {
+    Joins.await(begun);
   }
 
   /**
@@ -45,7 +69,7 @@ final class BackgroundTask implements AutoCloseable {
    *
    * @throws RuntimeException or an Error that the task threw
    */
-  void await() {
+  public void await() {
     join();
     thread = null;
     Throwable thrown = failure;
@@ -58,18 +82,7 @@ final class BackgroundTask implements AutoCloseable {
   }
 
   private void join() {
-    Thread running = thread;
-    boolean isInterrupted = false;
-    while (running != null && running.isAlive()) {
-      try {
-        running.join();
-      } catch (InterruptedException e) {
-        isInterrupted = true;
-      }
-    }
-    if (isInterrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Joins.join(thread);
   }
 
   @Override

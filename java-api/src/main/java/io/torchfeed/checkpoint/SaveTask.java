@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.checkpoint;
+
+import static java.util.Objects.requireNonNull;
+
+import io.torchfeed.bindings.NativeBytes;
+import io.torchfeed.bindings.NativeException;
+import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.internal.Quotes;
+import io.torchfeed.internal.saving.Aside;
+import io.torchfeed.internal.saving.BackgroundTask;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
+
+/** At most one save at a time: the copy of a state in memory, and its way to the disk. */
+final class SaveTask implements AutoCloseable {
+  private static final int MAX_THREADS = 4; // these reach the limit of the memory
+
+  private final BackgroundTask task = new BackgroundTask("torchfeed-checkpoint");
+  private final CopyMemory memory = new CopyMemory();
+
+  /** The moment at which tensors are copied that a state shares with its objects. */
+  enum Copying {
+    /** Not at all: the caller waits for the disk. */
+    NEVER,
+
+    /** Before the call returns. */
+    AT_ONCE,
+
+    /** After it, before {@link SaveTask#awaitCopied} returns. */
+    IN_BACKGROUND
+  }
+
+  /**
+   * Starts a save.
+   *
+   * @param taken returns the state
+   * @param write writes it
+   * @throws RuntimeException or an Error of the save before it, or of the state; then nothing is
+   *     saved
+   */
+  <T extends StateCopy> void start(Supplier<T> taken, Copying copying, Consumer<T> write) {
+    task.await(); // so that at most one copy is in memory
+    T copy = taken.get();
+    try {
+      if (copying == Copying.AT_ONCE) {
+        int threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
+        copy.own(memory.copy(copy.shared(), threads));
+      }
+      task.start(
+          copying == Copying.IN_BACKGROUND ? copying(copy) : () -> {},
+          () -> {
+            try (copy) {
+              write.accept(copy);
+            }
+          });
+    } catch (RuntimeException | Error e) { // the JVM exits, or has no more threads
+      copy.close();
+      throw e;
+    }
+  }
+
+  /** Returns the task that copies; the versions of the tensors are taken now. */
+  private Runnable copying(StateCopy copy) {
+    Map<String, Tensor> shared = copy.shared();
+    Map<String, Long> versions = versions(shared);
+    return () -> {
+      try {
+        Map<String, Tensor> copies = memory.copy(shared, 1); // the step has the other processors
+        Map<String, Long> changed = versions(shared);
+        copy.own(copies);
+        changed.entrySet().removeAll(versions.entrySet());
+        requireNone(changed.keySet());
+      } catch (RuntimeException | Error e) {
+        copy.close();
+        throw e;
+      }
+    };
+  }
+
+  /** Returns how often each tensor has changed, as libtorch counts it. */
+  private static Map<String, Long> versions(Map<String, Tensor> tensors) {
+    Map<String, Long> versions = new TreeMap<>();
+    tensors.forEach(
+        (name, tensor) -> versions.put(name, tensor.is_inference() ? 0 : tensor._version()));
+    return versions;
+  }
+
+  private static void requireNone(Set<String> changed) {
+    if (!changed.isEmpty()) {
+      throw new IllegalStateException(
+          "tensors changed while they were copied: %s; with withCopyInBackground(true), call"
+                  .formatted(Quotes.listed(", ", changed))
+              + " awaitCopied() before anything changes parameters or the state of an optimizer");
+    }
+  }
+
+  /** Waits until the state may change. */
+  void awaitCopied() {
+    task.awaitFirst();
+  }
+
+  /** Waits for the disk; throws a failure once. */
+  void await() {
+    task.await();
+  }
+
+  @Override
+  public void close() {
+    try {
+      task.close();
+    } finally {
+      memory.close();
+    }
+  }
+
+  /**
+   * The memory of copies of tensors, which the next copy uses again: the first touch of its pages
+   * takes several times as long as the copy. One thread at a time.
+   */
+  static final class CopyMemory implements AutoCloseable {
+    private static final long PIECE = 16L << 20;
+
+    private final Map<String, Tensor> kept = new HashMap<>();
+
+    /** A range of a tensor and its place. */
+    private record Piece(Pointer from, Pointer to, long at, long bytes) {
+      void copy() {
+        NativeBytes.buffer(to, at, bytes).put(NativeBytes.buffer(from, at, bytes));
+      }
+    }
+
+    /**
+     * Copies tensors. No copy of an earlier call may be in use.
+     *
+     * @param tensors by name; contiguous, on the CPU; borrowed
+     * @param threads how many copy, at least 1
+     * @return the copies by name; the caller closes them, and does not use them after {@link
+     *     #close} or the next call
+     * @throws NativeException if there is not enough memory; then none is kept
+     */
+    Map<String, Tensor> copy(Map<String, Tensor> tensors, int threads) {
+      try {
+        fit(tensors);
+        try (PointerScope scope = new PointerScope()) {
+          run(pieces(tensors), threads);
+        }
+        Map<String, Tensor> copies = new LinkedHashMap<>();
+        tensors.keySet().forEach(name -> copies.put(name, view(requireNonNull(kept.get(name)))));
+        return copies;
+      } catch (RuntimeException e) {
+        close();
+        throw NativeException.translate(e);
+      } catch (Error e) {
+        close();
+        throw e;
+      }
+    }
+
+    private static Tensor view(Tensor tensor) {
+      return NativeHandle.outsideOfScopes(() -> new Tensor(tensor));
+    }
+
+    private void fit(Map<String, Tensor> tensors) {
+      try (PointerScope scope = new PointerScope()) {
+        kept.entrySet()
+            .removeIf(
+                entry -> {
+                  boolean isOther = !fits(entry.getValue(), tensors.get(entry.getKey()));
+                  if (isOther) {
+                    entry.getValue().close();
+                  }
+                  return isOther;
+                });
+        tensors.forEach(
+            (name, tensor) ->
+                kept.computeIfAbsent(
+                    name, n -> NativeHandle.outsideOfScopes(() -> torch.empty_like(tensor))));
+      }
+    }
+
+    private static boolean fits(Tensor place, @Nullable Tensor tensor) {
+      return tensor != null
+          && place.scalar_type().intern() == tensor.scalar_type().intern()
+          && Arrays.equals(place.sizes().vec().get(), tensor.sizes().vec().get());
+    }
+
+    private List<Piece> pieces(Map<String, Tensor> tensors) {
+      List<Piece> pieces = new ArrayList<>();
+      tensors.forEach(
+          (name, tensor) -> {
+            long bytes = tensor.nbytes();
+            Tensor place = requireNonNull(kept.get(name));
+            for (long at = 0; at < bytes; at += PIECE) {
+              pieces.add(
+                  new Piece(tensor.data_ptr(), place.data_ptr(), at, Math.min(PIECE, bytes - at)));
+            }
+          });
+      return pieces;
+    }
+
+    private static void run(List<Piece> pieces, int threads) {
+      AtomicInteger next = new AtomicInteger();
+      List<Aside<Boolean>> others = new ArrayList<>();
+      try {
+        for (int i = 1; i < Math.min(threads, pieces.size()); i++) {
+          others.add(Aside.start("torchfeed-copy", isStopped -> take(pieces, next)));
+        }
+        take(pieces, next);
+        for (Aside<Boolean> other : others) {
+          other.await();
+        }
+      } catch (IOException e) {
+        throw new IllegalStateException("a tensor could not be copied", e);
+      } finally {
+        others.forEach(Aside::close); // no thread reads memory that may be freed
+      }
+    }
+
+    private static boolean take(List<Piece> pieces, AtomicInteger next) {
+      int at = next.getAndIncrement();
+      while (at < pieces.size()) {
+        pieces.get(at).copy();
+        at = next.getAndIncrement();
+      }
+      return true;
+    }
+
+    /** Frees the memory; no effect the second time. */
+    @Override
+    public void close() {
+      kept.values().forEach(Tensor::close);
+      kept.clear();
+    }
+  }
+}
