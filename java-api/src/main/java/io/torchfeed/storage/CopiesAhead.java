@@ -35,7 +35,7 @@ public final class CopiesAhead implements AutoCloseable {
   }
 
   /**
-   * Waits for the next file. After a failure, the next call goes on with the source after it.
+   * Waits for the next file. After a failure, the next call continues with the following source.
    *
    * @return the file, as {@link CachedFiles#path} describes
    * @throws ByteSourceException as {@link CachedFiles#path}; after an interrupt, the same file is

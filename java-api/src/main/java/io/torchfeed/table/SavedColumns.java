@@ -14,8 +14,9 @@ import org.jspecify.annotations.Nullable;
  * SavedColumns saved = SavedColumns.empty();
  * try (Checkpoints checkpoints = Checkpoints.open(Path.of("run"))) {
  *   checkpoints.loadBest(TrainingState.builder().part("columns", saved).build());
- *   net = new Net(saved.get().width("x"), saved.get().indexCount("y")); // its sizes are known now
- *   checkpoints.loadBest(TrainingState.builder().model(net).build());
+ *   // the sizes of the net are known only now
+ *   LinearImpl best = new LinearImpl(saved.get().width("x"), saved.get().indexCount("y"));
+ *   checkpoints.loadBest(TrainingState.builder().module("model", best).build());
  * }
  * FittedColumns fitted = saved.get().only("x"); // new rows have no label
  * TensorDataset data = CsvFile.of(Path.of("new.csv")).read(fitted.columns()).dataset(fitted);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a user reads who has made a mistake with a table. */
+/** Tests the messages after mistakes with a table. */
 @ExtendWith(LeakCheck.class)
 class TableMessagesTest {
   private static final TableColumns COLUMNS =
