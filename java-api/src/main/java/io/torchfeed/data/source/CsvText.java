@@ -47,7 +47,7 @@ record CsvText(Path path, @Nullable ByteSource source) {
     }
   }
 
-  /** Returns the decoder of what follows, behind a byte-order mark. */
+  /** Returns the decoder of the bytes behind a byte-order mark. */
   private static CharsetDecoder decoder(BufferedInputStream in) throws IOException {
     in.mark(3);
     int first = in.read();
@@ -60,7 +60,7 @@ record CsvText(Path path, @Nullable ByteSource source) {
     } else if (first != 0xef || second != 0xbb || in.read() != 0xbf) {
       in.reset();
     }
-    return charset.newDecoder(); // which reports what it cannot decode
+    return charset.newDecoder(); // refuses bytes that are no character
   }
 
   private BufferedInputStream bytes() throws IOException {
