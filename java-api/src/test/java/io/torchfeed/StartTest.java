@@ -16,7 +16,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The classes that a program loads until its first batch, and the option that spares the search for CUDA. */
+/**
+ * The classes that a program loads until its first batch, and the option that spares the search for
+ * CUDA.
+ */
 class StartTest {
   private static final String PROGRAM = "io.torchfeed.FirstBatchProgram";
 

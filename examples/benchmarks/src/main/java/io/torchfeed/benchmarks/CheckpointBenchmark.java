@@ -25,8 +25,11 @@ import org.bytedeco.pytorch.global.torch;
  * gigabytes is one tensor under several names.
  */
 public final class CheckpointBenchmark {
-  private static final long GIGABYTE = 1_000_000_000L;
-  private static final String PIECE = "bs=4000000";
+  /** Of whole blocks of the disk, as direct writes must have. */
+  private static final int PIECE = 4_096_000;
+
+  private static final int PIECES = 244;
+  private static final long GIGABYTE = (long) PIECE * PIECES;
 
   private final Path folder;
   private final int gigabytes;
@@ -123,11 +126,11 @@ public final class CheckpointBenchmark {
   }
 
   private void write(Path file, String option) throws IOException, InterruptedException {
-    dd("if=/dev/zero", "of=" + file, PIECE, "count=" + gigabytes * 250, option);
+    dd("if=/dev/zero", "of=" + file, "bs=" + PIECE, "count=" + gigabytes * PIECES, option);
   }
 
   private static void read(Path file, String... options) throws IOException, InterruptedException {
-    List<String> all = new ArrayList<>(List.of("if=" + file, "of=/dev/null", PIECE));
+    List<String> all = new ArrayList<>(List.of("if=" + file, "of=/dev/null", "bs=" + PIECE));
     all.addAll(List.of(options));
     dd(all.toArray(String[]::new));
   }
