@@ -33,6 +33,9 @@ final class Launch {
           "-Xmx512m",
           "-Dorg.bytedeco.javacpp.maxBytes=0");
 
+  /** Spares the ranks JavaCPP's search for the libraries of CUDA in all jars. */
+  private static final String NO_GPU = "-Dorg.bytedeco.javacpp.platform.extension=";
+
   /**
    * Variables that make glibc keep the memory of each step's large tensors. By default it returns
    * the memory to the kernel and faults it in again, which costs a tenth of a step. There is one
@@ -96,7 +99,7 @@ final class Launch {
         Launcher.builder()
             .mainClass(Main.class)
             .oversubscribe(settings.oversubscribe)
-            .jvmOptions(rankOptions().toArray(new String[0]))
+            .jvmOptions(rankOptions(settings).toArray(new String[0]))
             .environment("OMP_NUM_THREADS", Integer.toString(settings.threadsPerRank()));
     MALLOC.forEach(
         (name, value) -> builder.environment(name, System.getenv().getOrDefault(name, value)));
@@ -117,8 +120,11 @@ final class Launch {
     }
   }
 
-  private static List<String> rankOptions() {
+  private static List<String> rankOptions(Settings settings) {
     List<String> options = new ArrayList<>(RANK_OPTIONS);
+    if (settings.device.equals(TrainingDevice.CPU)) {
+      options.add(NO_GPU);
+    }
     options.add("-Dtorchfeed.example.terminal=" + Boolean.getBoolean("torchfeed.example.terminal"));
     String archive = System.getProperty("torchfeed.example.archive");
     if (archive != null) {

@@ -62,7 +62,10 @@ final class Main implements Callable<Integer> {
         isRank
             ? CompletableFuture.runAsync(() -> Loader.load(torch.class))
             : CompletableFuture.completedFuture(null);
-    System.exit(commandLine(new Main(environment, loading)).execute(arguments));
+    int status = commandLine(new Main(environment, loading)).execute(arguments);
+    // An exit while another thread loads libtorch may hang: both need the locks of its registry.
+    loading.exceptionally(failure -> null).join();
+    System.exit(status);
   }
 
   static CommandLine commandLine(Map<String, String> environment) {
