@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,7 +40,13 @@ struct DeviceState {
   c10::Device device = device_of(0);
   std::atomic<bool> is_elsewhere{false};  // whether a thread called from another device
   std::atomic<bool> is_done{true};
+  std::atomic<bool> is_done_by_abort{false};  // as an operation of NCCL, which leaves the device
+  std::atomic<bool> is_start_held{false};     // whether calls that start operations do not return
+  std::atomic<bool> is_shutdown_failing{false};
+  std::atomic<c10d::ErrorType> error{c10d::ErrorType::SUCCESS};  // noted by the backend
   std::atomic<int> operations{0};
+  std::atomic<int> looks{0};              // at operations, whether they are done
+  std::atomic<c10::StreamId> stream{-1};  // of the thread that started the last operation
   std::atomic<int> aborts{0};
   std::atomic<int> shutdowns{0};
   std::mutex mutex;
@@ -59,6 +67,7 @@ class DeviceWork : public ThreadWork {
 
   bool isCompleted() override {
     state_->note_device();
+    ++state_->looks;
     return exception() || state_->is_done;
   }
   std::exception_ptr exception() const override {
@@ -94,20 +103,33 @@ class DeviceBackend : public ThreadBackend {
 
   void abort() override {
     state_->note_device();
+    if (state_->is_done_by_abort) {
+      state_->is_done = true;
+    }
     ++state_->aborts;
   }
 
   void shutdown() override {
     state_->note_device();
     ++state_->shutdowns;
+    if (state_->is_shutdown_failing) {
+      throw std::runtime_error("NCCL error: ncclRemoteError");
+    }
   }
+
+  c10d::ErrorType getError() override { return state_->error; }
 
  private:
   c10::intrusive_ptr<c10d::Work> done(const c10::intrusive_ptr<c10d::Work>& work,
                                       const std::vector<at::Tensor>& tensors) {
     EXPECT_EQ(device_of(getRank()), tensors.at(0).device());
     EXPECT_TRUE(work->wait());
+    state_->stream =
+        c10::impl::VirtualGuardImpl(c10::kPrivateUse1).getStream(device_of(getRank())).id();
     ++state_->operations;
+    while (state_->is_start_held) {
+      std::this_thread::yield();
+    }
     auto future =
         c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
                                                  std::vector<c10::Device>{device_of(getRank())});

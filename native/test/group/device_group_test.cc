@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -83,6 +84,27 @@ TEST(DeviceGroup, AnOperationEndsWhenTheDeviceHasDoneIt) {
     state.is_done = true;
     EXPECT_TRUE(work->await(-1));
   });
+}
+
+TEST(DeviceGroup, AnOperationRunsAfterTheCallersStreamOfTheGroupsDevice) {
+  on_device_ranks([](ProcessGroup& group, DeviceState& state) {
+    const c10::Stream stream = fake::new_stream(static_cast<int8_t>(group.rank()));
+    const c10::impl::VirtualGuardImpl device(c10::kPrivateUse1);
+    device.exchangeStream(stream);
+    device.setDevice(device_of(1 - group.rank()));
+    const at::Tensor tensor = on_device(group, at::ones({2}));
+    EXPECT_TRUE(
+        group.all_reduce(tensor, ProcessGroup::kSum, ProcessGroup::kAsynchronous)->await(-1));
+    EXPECT_EQ(stream.id(), state.stream);
+  });
+}
+
+TEST(DeviceGroup, NcclConnectsWhenTheRanksJoinUnlessAskedOtherwise) {
+  setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "1", 1);
+  ProcessGroup::prepare_nccl();
+  EXPECT_STREQ("0", getenv("NCCL_RUNTIME_CONNECT"));
+  EXPECT_STREQ("0", getenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC"));
+  EXPECT_STREQ("1", getenv("TORCH_NCCL_DUMP_ON_TIMEOUT"));
 }
 
 TEST(DeviceGroup, ClosingEndsTheBackendFromAThreadOfItsDevice) {
@@ -272,6 +294,19 @@ TEST(DeviceGroup, OtherExchangesThanFloat16AndBFloat16AreRefused) {
     const Model model(device_of(group.rank()));
     expect_error(ErrorCode::kInvalidArgument, "takes gradients on cpu only, got parameter weight",
                  [&] { (void)model.reduce(group, options); });
+  });
+}
+
+TEST(DeviceGroup, UnusedParametersAreNotSentDuringAnExchangeOfAnotherGroupOfTheDevice) {
+  on_device_ranks([](ProcessGroup& group, auto&) {
+    ReducerOptions options;
+    options.exchange.kind = ExchangeOptions::kFloat16;
+    options.find_unused_parameters = true;
+    const Model model(device_of(group.rank()));
+    expect_error(ErrorCode::kInvalidArgument, "findUnusedParameters takes only the exchange",
+                 [&] { (void)model.reduce(group, options); });
+    options.static_graph = true;
+    EXPECT_TRUE(model.reduce(group, options)->needs_exchange_group());
   });
 }
 

@@ -65,7 +65,12 @@ void enter_device(c10::Device device) {
   c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
 }
 
-std::optional<c10::Stream> current_stream() {
+std::optional<c10::Stream> current_stream(std::optional<c10::Device> device) {
+  if (device) {
+    return device->is_cpu()
+               ? std::nullopt
+               : std::optional(c10::impl::VirtualGuardImpl(device->type()).getStream(*device));
+  }
   const auto type = at::getAccelerator(/*checked=*/false);
   if (!type || !c10::impl::hasDeviceGuardImpl(*type)) {
     return std::nullopt;

@@ -17,7 +17,8 @@ c10::Device usable_device(const std::string& name);
 /// CUDA makes a context on device 0, which takes memory there.
 void enter_device(c10::Device device);
 
-/// Returns the calling thread's current stream on its current device; nothing without a device.
-std::optional<c10::Stream> current_stream();
+/// Returns the calling thread's current stream on a device, by default on its current one; nothing
+/// without such a device, or on the CPU.
+std::optional<c10::Stream> current_stream(std::optional<c10::Device> device = {});
 
 }  // namespace torchfeed

@@ -78,8 +78,7 @@ int64_t InFlight::lost_with(int64_t rank) {
   return departures_ ? culprit : culprit_;
 }
 
-/// Returns the limit for which an operation of the host has waited, if one has. The caller holds
-/// the lock.
+/// Returns the limit for which an operation has waited, if one has. The caller holds the lock.
 std::optional<std::chrono::milliseconds> InFlight::exceeded() {
   if (has_timed_out_) {
     return std::nullopt;
@@ -112,6 +111,7 @@ void InFlight::time_out(std::unique_lock<std::mutex>& lock, std::chrono::millise
   for (Batch* batch : batches_) {
     batch->fail(failure);
   }
+  abort_device(failure);
   const auto operations = pending();
   lock.unlock();  // callbacks of a failure may call this object
   for (const auto& operation : operations) {

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "torch/base/device.h"
 #include "torch/flight/future_work.h"
 #include "torch/flight/waits_in_flight.h"
 #include "torchfeed/error.h"
@@ -23,8 +22,8 @@ using std::chrono::milliseconds;
 
 /// Time in which an operation whose connections are shut down usually fails by itself.
 constexpr milliseconds kGrace(20);
-/// Time between two looks at a device's progress.
-constexpr std::chrono::microseconds kPoll(50);
+/// The same for a device, whose operations end when another thread has looked at them.
+constexpr milliseconds kDeviceGrace(500);
 
 }  // namespace
 
@@ -81,20 +80,9 @@ InFlight::~InFlight() {
   }
 }
 
-void InFlight::use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device) {
-  device_backend_ = std::move(backend);
-  device_ = device;
-  poll_ = std::thread([this] { poll_device(); });
-}
-
 c10::intrusive_ptr<c10d::Work> InFlight::watched(const c10::intrusive_ptr<c10d::Work>& work,
                                                  Needs needs) {
   return add(work, needs, nullptr);
-}
-
-c10::intrusive_ptr<c10d::Work> InFlight::watched_on_device(
-    const c10::intrusive_ptr<c10d::Work>& work, Needs needs) {
-  return add(work, needs, work);
 }
 
 c10::intrusive_ptr<c10d::Work> InFlight::add(const c10::intrusive_ptr<c10d::Work>& work,
@@ -114,8 +102,8 @@ c10::intrusive_ptr<c10d::Work> InFlight::add(const c10::intrusive_ptr<c10d::Work
     if (*is_aborted_) {
       throw_aborted();
     }
-    if (device_work && is_device_aborted_) {
-      std::rethrow_exception(peer_lost(-1));
+    if (device_work && device_failure_) {
+      std::rethrow_exception(device_failure_);
     }
     operation->number = ++begun_;
     operations_.push_back(operation);
@@ -135,10 +123,6 @@ c10::intrusive_ptr<c10d::Work> InFlight::add(const c10::intrusive_ptr<c10d::Work
 
 void InFlight::await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs, milliseconds limit) {
   (void)add(work, needs, nullptr, limit)->wait();
-}
-
-void InFlight::await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs) {
-  (void)watched_on_device(work, needs)->wait();
 }
 
 std::vector<std::shared_ptr<InFlight::Operation>> InFlight::pending() {
@@ -183,12 +167,13 @@ void InFlight::abort() {
     for (Batch* batch : batches_) {
       batch->wake();
     }
-    abort_device();
+    abort_device(aborted());
   }
   sockets_.shut_down();
-  const auto limit = Clock::now() + kGrace;
+  const auto start = Clock::now();
   for (const auto& operation : operations) {
-    while (!operation->is_ended && Clock::now() < limit) {
+    const auto grace = operation->device_work ? kDeviceGrace : kGrace;
+    while (!operation->is_ended && Clock::now() - start < grace) {
       std::this_thread::sleep_for(milliseconds(1));
     }
     operation->end(aborted());
@@ -210,11 +195,6 @@ bool InFlight::has_failed_operation() const {
 }
 
 bool InFlight::is_aborted() const { return *is_aborted_; }
-
-bool InFlight::is_device_aborted() const {
-  const std::lock_guard lock(mutex_);
-  return is_device_aborted_;
-}
 
 void InFlight::throw_aborted() { std::rethrow_exception(aborted()); }
 
@@ -262,43 +242,6 @@ bool InFlight::is_read_behind(bool has_lost) {
   return now - *unread_since_ < limits_.long_quiet;
 }
 
-/// Ends operations of the device once it has finished them, or their backend has noted a failure.
-void InFlight::poll_device() {
-  enter_device(*device_);
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return is_closing_ || !on_device_.empty(); });
-    if (is_closing_) {
-      return;
-    }
-    std::erase_if(on_device_, [](const auto& operation) { return operation->is_ended.load(); });
-    const auto operations = on_device_;
-    lock.unlock();
-    for (const auto& operation : operations) {
-      operation->poll(*is_aborted_);
-    }
-    std::this_thread::sleep_for(kPoll);
-    lock.lock();
-  }
-}
-
-/// Aborts the device's backend in a thread, since that can wait for the device. The caller holds
-/// the lock.
-void InFlight::abort_device() {
-  if (!device_backend_) {
-    return;
-  }
-  is_device_aborted_ = true;
-  std::thread([backend = std::move(device_backend_), device = *device_] {
-    try {
-      enter_device(device);
-      backend->abort();
-    } catch (const std::exception& e) {
-      TORCH_WARN("aborting operations of a device: ", e.what());
-    }
-  }).detach();
-}
-
 /// Returns how long no byte may have moved while an operation waits after the loss of a rank. A
 /// rank that did not tell why may have left after the last operation; then those that need it, and
 /// so have begun there, need only bytes that are on their way. If it is not known whether it is
@@ -332,7 +275,7 @@ InFlight::Failures InFlight::end_operations_without(const std::vector<detail::Lo
       culprit_ = culprit_ < 0 && departures_ ? detail::culprit_of(losses) : culprit_;
       failures.emplace_back(operation, peer_lost(departures_ ? culprit_ : needed->rank));
       if (operation->device_work) {
-        abort_device();
+        abort_device(failures.back().second);
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -55,10 +56,13 @@ class InFlight {
     std::chrono::milliseconds quiet{1000};
     /// The same for operations that may also wait for a rank that has not begun.
     std::chrono::milliseconds long_quiet{10'000};
-    /// The most time that an operation of the host is awaited unless it has its own limit, less
-    /// than its backend waits; 0: as long as that does.
+    /// The most time that an operation is awaited unless it has its own limit, less than its
+    /// backend waits; 0: as long as that does.
     std::chrono::milliseconds timeout{0};
   };
+
+  /// Starts an operation.
+  using Start = std::function<c10::intrusive_ptr<c10d::Work>()>;
 
   /// A message to or from a peer.
   struct Message {
@@ -77,16 +81,17 @@ class InFlight {
   /// them. Throws `ILLEGAL_STATE` if the group is aborted.
   [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
                                                        Needs needs = {});
-  /// Like `watched` of work that a device does for `use_device`'s backend.
-  [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched_on_device(
-      const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
+  /// Starts an operation of `use_device`'s backend, and returns it as `watched` does. Does not
+  /// start it once the backend is being aborted, but throws the reason.
+  [[nodiscard]] c10::intrusive_ptr<c10d::Work> watched_on_device(const Start& start,
+                                                                 Needs needs = {});
   /// Waits for `watched(work, needs)`.
   ///
   /// @param limit  how long it waits, in place of `Limits::timeout`; 0: as long as that
   void await(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {},
              std::chrono::milliseconds limit = {});
-  /// Waits for `watched_on_device(work, needs)`.
-  void await_on_device(const c10::intrusive_ptr<c10d::Work>& work, Needs needs = {});
+  /// Waits for `watched_on_device(start, needs)`.
+  void await_on_device(const Start& start, Needs needs = {});
   /// Waits for a message.
   void await_message(const c10::intrusive_ptr<c10d::Work>& work, int64_t peer);
   /// Waits for the messages of a collective operation; fails if one of them does, or a rank is lost
@@ -96,7 +101,8 @@ class InFlight {
   void await_messages(std::vector<Message> messages, std::chrono::milliseconds limit = {});
 
   /// Sets the backend whose operations run on a device; to be called at most once, before any. It
-  /// is aborted when the group is, or a rank is lost: else, its operations would occupy the device.
+  /// is aborted when the group is, a rank is lost, or an operation fails or takes too long: else,
+  /// its operations would occupy the device.
   void use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device);
   /// From now on, tells the other ranks when this one leaves, and learns when they do; to be called
   /// at most once, before any operation, in groups whose ranks all do it. They must begin the same
@@ -142,8 +148,10 @@ class InFlight {
   void time_out(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds limit);
   [[nodiscard]] int64_t silent_rank() const;
   [[nodiscard]] bool is_read_behind(bool has_lost);
+  [[nodiscard]] std::exception_ptr poll(Operation& operation) const;
   void poll_device();
-  void abort_device();
+  void end_device(std::unique_lock<std::mutex>& lock);
+  void abort_device(const std::exception_ptr& reason);
   void await_batch(std::vector<Message> messages, bool is_collective,
                    std::chrono::milliseconds limit);
   [[nodiscard]] bool await_next(Batch& batch);
@@ -179,7 +187,8 @@ class InFlight {
   std::optional<Clock::time_point> unread_since_;
   c10::intrusive_ptr<c10d::Backend> device_backend_;  // null without one, and once aborted
   std::optional<c10::Device> device_;
-  bool is_device_aborted_ = false;
+  int64_t device_starts_ = 0;          // calls of the backend that have not returned
+  std::exception_ptr device_failure_;  // why the backend is aborted; null unless it is
   std::vector<std::shared_ptr<Operation>> on_device_;
   std::thread watch_;
   std::thread poll_;

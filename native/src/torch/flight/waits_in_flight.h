@@ -32,7 +32,7 @@ struct InFlight::Operation {
   Needs needs;
   c10::intrusive_ptr<c10d::Work> device_work;  // null unless a device does it
   int64_t number;                              // in the order in which all ranks begin them
-  std::chrono::milliseconds limit;             // of the host's wait; 0: none
+  std::chrono::milliseconds limit;             // of the wait; 0: none
   std::shared_ptr<std::atomic<int64_t>> first_failed;
   Clock::time_point start = Clock::now();
   std::atomic<bool> is_ended{false};
@@ -46,26 +46,8 @@ struct InFlight::Operation {
     }
   }
 
-  /// Returns whether the host has waited for the limit. A device's backend has one of its own.
   [[nodiscard]] bool is_overdue() const {
-    return !device_work && limit.count() > 0 && Clock::now() - start > limit;
-  }
-
-  /// Ends the operation if the device has.
-  void poll(bool is_aborted) {
-    try {
-      const auto done = device_work->getFuture();
-      if (!done->completed() || !device_work->isCompleted()) {
-        return;
-      }
-      if (const auto failure = device_work->exception()) {
-        end(is_aborted ? detail::aborted() : failure);
-      } else {
-        end_as(*done, is_aborted);
-      }
-    } catch (...) {
-      end(is_aborted ? detail::aborted() : std::current_exception());
-    }
+    return limit.count() > 0 && Clock::now() - start > limit;
   }
 
   void end_as(c10::ivalue::Future& done, bool is_aborted) {

@@ -62,8 +62,9 @@ void scatter(const RankCall& call, const at::Tensor& output, const Tensors& inpu
     } else {
       c10d::ScatterOptions options;
       options.rootRank = root;
-      call.await(copy, call.backend_of(copy).scatter(outputs, sent, options),
-                 call.rooted(Needs::Pattern::kRoot, root));
+      call.await(
+          copy, [&](c10d::Backend& backend) { return backend.scatter(outputs, sent, options); },
+          call.rooted(Needs::Pattern::kRoot, root));
     }
     detail::copy_back(output, copy);
   }
@@ -151,8 +152,9 @@ Tensors gather(const RankCall& call, const at::Tensor& tensor, int64_t root) {
     }
     c10d::GatherOptions options;
     options.rootRank = root;
-    call.await(values, call.backend_of(values).gather(outputs, sent, options),
-               call.rooted(Needs::Pattern::kRoot, root));
+    call.await(
+        values, [&](c10d::Backend& backend) { return backend.gather(outputs, sent, options); },
+        call.rooted(Needs::Pattern::kRoot, root));
   }
   return call.rank() == root ? Tensors{result.to(tensor.device())} : Tensors{};
 }
@@ -229,8 +231,9 @@ void all_gather_into(const RankCall& call, const at::Tensor& output, const at::T
   if (call.passes_messages(copy)) {
     call.pass_row_to_all(sent, received.view({call.size(), sent.numel()}));
   } else {
-    call.await(copy,
-               call.backend_of(copy)._allgather_base(received, sent, c10d::AllgatherOptions()));
+    call.await(copy, [&](c10d::Backend& backend) {
+      return backend._allgather_base(received, sent, c10d::AllgatherOptions());
+    });
   }
   detail::copy_back(output, copy);
 }

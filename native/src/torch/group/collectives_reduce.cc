@@ -185,7 +185,7 @@ void all_reduce(const RankCall& call, const Tensors& tensors, int32_t op) {
   c10d::AllreduceOptions options;
   options.reduceOp = c10d_op(op);
   if (!mine.defined() && call.sends(sent[0])) {
-    call.await(sent[0], call.backend_of(sent[0]).allreduce(sent, options));
+    call.await(sent[0], [&](c10d::Backend& backend) { return backend.allreduce(sent, options); });
   }
   if (op == ProcessGroup::kMean) {
     sent[0].div_(call.size());
@@ -230,8 +230,9 @@ void reduce(const RankCall& call, const at::Tensor& tensor, int32_t op, int64_t 
     options.reduceOp = c10d_op(op);
     options.rootRank = root;
     if (call.sends(values)) {
-      call.await(values, call.backend_of(values).reduce(sent, options),
-                 call.rooted(Needs::Pattern::kRoot, root));
+      call.await(
+          values, [&](c10d::Backend& backend) { return backend.reduce(sent, options); },
+          call.rooted(Needs::Pattern::kRoot, root));
     }
   }
   if (call.rank() == root) {

@@ -26,6 +26,10 @@ void check_ranks(int64_t rank, int64_t world_size) {
   }
 }
 
+void set_default(const char* variable, const char* value) {
+  c10::utils::set_env(variable, value, /*overwrite=*/false);
+}
+
 }  // namespace
 
 ProcessGroup::ProcessGroup(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -82,6 +86,11 @@ void ProcessGroup::prepare_nccl() {
     c10::utils::set_env("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0");
     // Waiting inside of NCCL would replace that handling of failures.
     c10::utils::set_env("TORCH_NCCL_BLOCKING_WAIT", "0");
+    // A group that closes would wait for notes of a timeout.
+    set_default("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
+    set_default("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "0");
+    // Connect the ranks when they join, within its time limit, and not in their first operations.
+    set_default("NCCL_RUNTIME_CONNECT", "0");
   });
 }
 

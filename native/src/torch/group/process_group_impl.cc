@@ -30,13 +30,20 @@ constexpr milliseconds kCloseLimit(400);
 constexpr milliseconds kDeviceCloseLimit(2000);
 constexpr size_t kMaxIdleLanes = 64;
 
-/// Ends the backend of a device, which must not be left to its destructor.
+/// Ends the backend of a device. Its destructor must not do that: it throws, which ends the
+/// process.
 void end_device(const GroupBackends& backends) {
   try {
     enter_device(*backends.device);
     backends.device_backend->shutdown();
+    return;
   } catch (const std::exception& e) {
     TORCH_WARN("closing the backend of a device: ", e.what());
+  }
+  try {
+    backends.device_backend->abort();
+  } catch (const std::exception& e) {
+    TORCH_WARN("aborting the backend of a device: ", e.what());
   }
 }
 
@@ -133,6 +140,9 @@ ProcessGroup::Impl::~Impl() {
     detail::end_operations(*backends_.host);
   }
   const bool has_device = backends_.device.has_value();
+  if (has_device && in_flight_.has_failed()) {
+    in_flight_.abort();  // NCCL would wait for operations that cannot end
+  }
   // Gloo's destructor waits for operations in flight, such as a failed backward pass's; if a peer
   // has stopped, until the timeout.
   try {
@@ -233,7 +243,8 @@ std::unique_ptr<Work> ProcessGroup::Impl::start(SerialLane& lane, int32_t mode, 
   auto state = std::make_shared<Work::State>();
   // The waiting thread may then close everything, and expect the group to be idle, or gone.
   lane.post(
-      [self = shared_from_this(), state, mode, body = std::move(body), stream = current_stream()] {
+      [self = shared_from_this(), state, mode, body = std::move(body),
+       stream = current_stream(backends_.device)] {
         try {
           const c10::OptionalStreamGuard on_stream(stream);
           state->succeed(self->perform(mode, body));

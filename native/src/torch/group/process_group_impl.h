@@ -41,6 +41,8 @@ class ProcessGroup::Impl : public std::enable_shared_from_this<ProcessGroup::Imp
   void check_device(c10::Device device);
   /// Sets the backend for tensors of a device; before any operation, once.
   void use_device(c10::intrusive_ptr<c10d::Backend> backend, c10::Device device);
+  /// Returns whether tensors of the device are sent from device to device.
+  [[nodiscard]] bool sends_from(c10::Device device) const { return backends_.device == device; }
   /// Returns the c10d group, which takes tensors of the device; null if nothing is sent, as in a
   /// group of one rank.
   [[nodiscard]] c10::intrusive_ptr<c10d::ProcessGroup> group(c10::Device device);

@@ -101,21 +101,16 @@ bool RankCall::sends(const at::Tensor& like) const {
   return backends_.host || is_between_devices(like);
 }
 
-c10d::Backend& RankCall::backend_of(const at::Tensor& sendable) const {
-  return is_between_devices(sendable) ? *backends_.device_backend : *backends_.host;
-}
-
 at::Tensor RankCall::sendable(const at::Tensor& tensor) const {
   const at::Tensor values = dense(tensor);
   return is_between_devices(tensor) || !backends_.host ? values : values.cpu();
 }
 
-void RankCall::await(const at::Tensor& sendable, const c10::intrusive_ptr<c10d::Work>& work,
-                     Needs needs) const {
+void RankCall::await(const at::Tensor& sendable, const Start& start, Needs needs) const {
   if (is_between_devices(sendable)) {
-    in_flight_.await_on_device(work, needs);
+    in_flight_.await_on_device([&] { return start(*backends_.device_backend); }, needs);
   } else {
-    in_flight_.await(work, needs);
+    in_flight_.await(start(*backends_.host), needs);
   }
 }
 
@@ -239,7 +234,9 @@ at::Tensor RankCall::gather_sendable(const at::Tensor& sendable) const {
       outputs[0].push_back(as_bytes(result.select(0, rank)));
     }
     Tensors inputs = {as_bytes(sendable)};
-    await(sendable, backend_of(sendable).allgather(outputs, inputs, c10d::AllgatherOptions()));
+    await(sendable, [&](c10d::Backend& backend) {
+      return backend.allgather(outputs, inputs, c10d::AllgatherOptions());
+    });
   }
   return result;
 }
@@ -252,8 +249,9 @@ void RankCall::pass_down(const at::Tensor& sendable, int64_t root) const {
   Tensors sent = {as_bytes(sendable)};
   c10d::BroadcastOptions options;
   options.rootRank = root;
-  await(sendable, backend_of(sendable).broadcast(sent, options),
-        rooted(Needs::Pattern::kTree, root));
+  await(
+      sendable, [&](c10d::Backend& backend) { return backend.broadcast(sent, options); },
+      rooted(Needs::Pattern::kTree, root));
 }
 
 void RankCall::pass_parts(const at::Tensor& part, const Tensors& parts, int64_t root) const {
@@ -277,8 +275,10 @@ void RankCall::exchange_bytes(const at::Tensor& received, const at::Tensor& sent
   at::Tensor output = received;
   at::Tensor input = sent;
   if (!passes_messages(input)) {
-    await(input, backend_of(input).alltoall_base(output, input, received_bytes, sent_bytes,
-                                                 c10d::AllToAllOptions()));
+    await(input, [&](c10d::Backend& backend) {
+      return backend.alltoall_base(output, input, received_bytes, sent_bytes,
+                                   c10d::AllToAllOptions());
+    });
     return;
   }
   const auto parts_of = [&](const at::Tensor& all, const std::vector<int64_t>& bytes) {

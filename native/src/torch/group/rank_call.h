@@ -41,6 +41,8 @@ class RankCall {
   using Check = std::function<void()>;
   using Describe = std::function<detail::CallSignature()>;
   using Values = detail::CallExchange::Values;
+  /// Starts an operation of a backend.
+  using Start = std::function<c10::intrusive_ptr<c10d::Work>(c10d::Backend&)>;
 
   /// @param in_flight  outlives this object
   RankCall(const GroupBackends& backends, InFlight& in_flight, int64_t rank, int64_t world_size,
@@ -83,13 +85,10 @@ class RankCall {
   [[nodiscard]] bool passes_messages(const at::Tensor& sendable) const;
   /// Returns the values in dense memory, to be sent from there: the tensor's own if possible.
   [[nodiscard]] at::Tensor sendable(const at::Tensor& tensor) const;
-  /// Returns the backend of a tensor that is sendable.
-  [[nodiscard]] c10d::Backend& backend_of(const at::Tensor& sendable) const;
   /// Returns the needs of an operation with a root.
   [[nodiscard]] Needs rooted(Needs::Pattern pattern, int64_t root) const;
-  /// Waits for an operation on sendable values.
-  void await(const at::Tensor& sendable, const c10::intrusive_ptr<c10d::Work>& work,
-             Needs needs = {}) const;
+  /// Starts an operation of the backend of sendable values, and waits for it.
+  void await(const at::Tensor& sendable, const Start& start, Needs needs = {}) const;
 
   /// Stacks the values from all ranks, like this.
   [[nodiscard]] at::Tensor gathered(const detail::CallExchange& exchange,

@@ -35,14 +35,14 @@ class WatchedBackend : public c10d::Backend {
       }
       return done(tensors);
     }
-    return watched(backend_->broadcast(tensors, options),
+    return watched([&] { return backend_->broadcast(tensors, options); },
                    {Needs::Pattern::kTree, options.rootRank});
   }
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
     auto reduced = apart(tensors);
-    return watched(backend_->allreduce(reduced, options));
+    return watched([&] { return backend_->allreduce(reduced, options); });
   }
 
   c10::intrusive_ptr<c10d::Work> allreduce_sparse(std::vector<at::Tensor>& tensors,
@@ -54,7 +54,7 @@ class WatchedBackend : public c10d::Backend {
   c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
                                            std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override {
-    return watched(backend_->allgather(outputs, inputs, options));
+    return watched([&] { return backend_->allgather(outputs, inputs, options); });
   }
 
  private:
@@ -87,10 +87,9 @@ class WatchedBackend : public c10d::Backend {
     return apart;
   }
 
-  c10::intrusive_ptr<c10d::Work> watched(const c10::intrusive_ptr<c10d::Work>& work,
-                                         Needs needs = {}) {
-    return is_on_device_ ? in_flight_.watched_on_device(work, needs)
-                         : in_flight_.watched(work, needs);
+  c10::intrusive_ptr<c10d::Work> watched(const InFlight::Start& start, Needs needs = {}) {
+    return is_on_device_ ? in_flight_.watched_on_device(start, needs)
+                         : in_flight_.watched(start(), needs);
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;

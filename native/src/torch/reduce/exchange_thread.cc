@@ -70,7 +70,7 @@ ExchangeThread::Future ExchangeThread::submit(const c10d::GradBucket& bucket) {
     jobs_.push_back(
         {{bucket.getBuffer(), bucket.getGradients(), bucket.getParameters(), bucket.isLast()},
          gradients,
-         current_stream()});
+         current_stream(device)});
   }
   changed_.notify_all();
   return gradients;

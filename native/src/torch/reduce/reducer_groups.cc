@@ -130,6 +130,7 @@ void GradientReducer::Impl::enter(std::shared_ptr<ProcessGroup::Impl> group, con
   }
   detail::check_exchangeable(options_.exchange, trained_, sparse_);
   detail::check_weighable(options_, trained_, sparse_);
+  check_communicators();
   auto state = detached(parameters_, group_->has_python_ranks());
   buffers_ = detached(named_buffers_, group_->has_python_ranks());
   if (options_.buffer_mode != ReducerOptions::kOff) {
@@ -137,6 +138,18 @@ void GradientReducer::Impl::enter(std::shared_ptr<ProcessGroup::Impl> group, con
   }
   broadcast(state, origin.rank);
   share_exchange(origin);
+}
+
+/// The unused parameters travel through this group, while a thread exchanges gradients in another.
+void GradientReducer::Impl::check_communicators() const {
+  if (detail::has_exchange(options_.exchange) && options_.find_unused_parameters &&
+      !options_.static_graph && group_->sends_from(trained_.front().tensor.device())) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "findUnusedParameters takes only the exchange allReduce without nodes in a group "
+                "with a device, since NCCL allows no two communicators of a device at the same "
+                "time, got " +
+                    detail::describe_exchange(options_.exchange));
+  }
 }
 
 /// Gives the exchange the origin's steps, random numbers and shared tensors; of its own tensors, it

@@ -99,6 +99,7 @@ class GradientReducer::Impl {
   [[nodiscard]] Origin meet(ProcessGroup::Impl& group, bool is_rebound) const;
   /// Copies the values of the origin to the other ranks; a collective operation.
   void enter(std::shared_ptr<ProcessGroup::Impl> group, const Origin& origin);
+  void check_communicators() const;
   void share_exchange(const Origin& origin);
   void check_can_rebind(const ProcessGroup::Impl& group) const;
   void form_buckets();

@@ -26,7 +26,7 @@ record GroupJoin(Environment environment, Map<String, String> variables, Optiona
   /** Joins ranks that meet at a given address. */
   static GroupPlace at(Master master, Part part, GroupOptions options) {
     requireNonNull(options, "options");
-    return of(master, part).member(false, options);
+    return of(master, part, System.getenv()).member(false, options);
   }
 
   /** Like {@link #fromEnvironment}, with ranks of Python. */
@@ -38,7 +38,7 @@ record GroupJoin(Environment environment, Map<String, String> variables, Optiona
   /** Like {@link #at}, with ranks of Python. */
   static GroupPlace pythonAt(Master master, Part part, GroupOptions options) {
     requireNoDevice(options);
-    return of(master, part).python(options);
+    return of(master, part, System.getenv()).python(options);
   }
 
   private static void requireNoDevice(GroupOptions options) {
@@ -55,12 +55,12 @@ record GroupJoin(Environment environment, Map<String, String> variables, Optiona
     return new GroupJoin(environment, variables, OptionalInt.empty());
   }
 
-  private static GroupJoin of(Master master, Part part) {
+  static GroupJoin of(Master master, Part part, Map<String, String> variables) {
     requireNonNull(master, "master");
     requireNonNull(part, "part");
     return new GroupJoin(
-        new Environment(part, part.rank(), master.host(), master.port(), false, ""),
-        System.getenv(),
+        Environment.at(part, master.host(), master.port(), variables),
+        variables,
         listener(master, part));
   }
 

@@ -70,7 +70,12 @@ public final class GroupOptions {
    * group then sends no more tensors of the device. NCCL never ends the process: {@code
    * TORCH_NCCL_ASYNC_ERROR_HANDLING}, {@code TORCH_NCCL_ENABLE_MONITORING}, {@code
    * TORCH_NCCL_RETHROW_CUDA_ERRORS} and {@code TORCH_NCCL_BLOCKING_WAIT} are set so in this
-   * process, whatever they were.
+   * process, whatever they were. {@code TORCH_NCCL_DUMP_ON_TIMEOUT}, {@code
+   * TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC} and {@code NCCL_RUNTIME_CONNECT} become 0 unless they are
+   * set, so that ranks connect when they join, and no group waits when it closes.
+   *
+   * <p>Groups of one device, such as a group and its sub-group, must not send tensors of it from
+   * several threads at once: NCCL may then wait forever, until the timeout of the group.
    *
    * <p>If a rank has no such device or cannot load NCCL, every rank's join throws {@link
    * IllegalStateException}.

@@ -10,6 +10,7 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.RankThreads;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -27,6 +28,20 @@ class GroupOptionsTest {
 
   private static ProcessGroup join(int rank, int port, String name) {
     return ProcessGroup.join(Master.at("127.0.0.1", port), new Part(2, rank), LIMIT.withName(name));
+  }
+
+  @Test
+  void theDeviceOfARankFollowsItsProcessAlsoAtAGivenAddress() {
+    Map<String, String> fourth = Map.of("LOCAL_RANK", "3", "RANK", "7", "WORLD_SIZE", "9");
+    Master master = Master.at("127.0.0.1", 1);
+    GroupJoin placed = GroupJoin.of(master, new Part(2, 1), fourth);
+    assertThat(placed.environment().localRank()).isEqualTo(3);
+    assertThat(placed.environment().part()).isEqualTo(new Part(2, 1));
+    assertThat(GroupJoin.of(master, new Part(2, 1), Map.of()).environment().localRank())
+        .isEqualTo(1);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> GroupJoin.of(master, new Part(2, 1), Map.of("LOCAL_RANK", "-1")))
+        .withMessageContaining("LOCAL_RANK");
   }
 
   @Test

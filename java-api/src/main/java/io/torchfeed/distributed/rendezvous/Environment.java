@@ -33,10 +33,7 @@ public record Environment(
     Map<String, String> variables = ClusterVariables.resolve(given);
     int worldSize = number(variables, "WORLD_SIZE", 1, Integer.MAX_VALUE);
     int rank = number(variables, "RANK", 0, worldSize - 1);
-    int localRank =
-        variables.containsKey("LOCAL_RANK")
-            ? number(variables, "LOCAL_RANK", 0, worldSize - 1)
-            : rank;
+    int localRank = localRank(variables, worldSize - 1, rank);
     if (worldSize == 1) {
       return new Environment(Part.whole(), localRank, "", 0, false, "");
     }
@@ -49,6 +46,22 @@ public record Environment(
         variables
             .getOrDefault(RankVariables.JOB, variables.getOrDefault(TORCHRUN_JOB, ""))
             .strip());
+  }
+
+  /**
+   * Returns the place of a rank whose process has a place of its own on this machine.
+   *
+   * @param variables of which only {@code LOCAL_RANK} is read; without it, that is the rank
+   */
+  public static Environment at(
+      Part part, String masterAddress, int masterPort, Map<String, String> variables) {
+    // Of a process whose launcher starts more of them than are ranks.
+    int localRank = localRank(variables, Integer.MAX_VALUE, part.rank());
+    return new Environment(part, localRank, masterAddress, masterPort, false, "");
+  }
+
+  private static int localRank(Map<String, String> variables, int most, int rank) {
+    return variables.containsKey("LOCAL_RANK") ? number(variables, "LOCAL_RANK", 0, most) : rank;
   }
 
   /** Returns whether the ranks meet on this machine, so that the loopback interface suffices. */

@@ -7,7 +7,11 @@ import io.torchfeed.bindings.NativeProcessGroup;
 import io.torchfeed.bindings.torchfeed;
 import io.torchfeed.sampler.Part;
 import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeoutException;
+import java.util.function.IntPredicate;
+import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.javacpp.chrono.Milliseconds;
@@ -23,6 +27,12 @@ import org.jspecify.annotations.Nullable;
  * @param prefix the start of the keys of the devices in the store, before a slash
  */
 public record NcclBackend(StoreConnection store, String prefix, Part part, Duration timeout) {
+  /** Time that libtorch waits longer: its own timeout would end the operations without a word. */
+  private static final Duration BEYOND_TIMEOUT = Duration.ofSeconds(5);
+
+  /** Time in which a rank that has connected may leave, while others still do. */
+  private static final Duration LOST_AFTER = Duration.ofSeconds(1);
+
   private static final String TYPE = "cuda";
   private static final long MIN_NCCL = 2_28_00; // the headers that libtorch 2.10 was compiled with
 
@@ -80,9 +90,11 @@ public record NcclBackend(StoreConnection store, String prefix, Part part, Durat
   public void connect(NativeHandle<NativeProcessGroup> group, String device) {
     long start = System.nanoTime();
     String exact = torchfeed.device_name(device);
+    Runnable requireRanks =
+        requireRanks(rank -> group.call(mine -> mine.is_lost(rank)), System::nanoTime);
     try {
       new TimeLimitedCall<>("torchfeed-nccl", () -> adopt(group, exact), adopted -> {})
-          .await(timeout.plus(MeetingPoint.GRACE));
+          .await(timeout.plus(MeetingPoint.GRACE), requireRanks);
     } catch (TimeoutException e) {
       throw MeetingPoint.failure(start, "the devices of the ranks do not connect", e);
     } catch (NativeException e) {
@@ -94,6 +106,27 @@ public record NcclBackend(StoreConnection store, String prefix, Part part, Durat
     }
   }
 
+  /**
+   * Returns a check that throws if a rank has been lost for a while.
+   *
+   * @param isLost whether the connection to a rank is lost
+   * @param nanoTime the clock
+   */
+  Runnable requireRanks(IntPredicate isLost, LongSupplier nanoTime) {
+    long start = nanoTime.getAsLong();
+    long[] whole = {start}; // the last time without a lost rank
+    return () -> {
+      OptionalInt lost = IntStream.range(0, part.worldSize()).filter(isLost).findFirst();
+      long now = nanoTime.getAsLong();
+      if (lost.isEmpty()) {
+        whole[0] = now;
+      } else if (now - whole[0] > LOST_AFTER.toNanos()) {
+        String reason = "the devices of the ranks do not connect: its connection has ended";
+        throw LossNote.lost("rendezvous", start, lost, reason, null);
+      }
+    };
+  }
+
   private boolean adopt(NativeHandle<NativeProcessGroup> group, String device) {
     store
         .handle()
@@ -102,7 +135,7 @@ public record NcclBackend(StoreConnection store, String prefix, Part part, Durat
               try (PointerScope scope = new PointerScope()) {
                 Store view = OwnedStore.shared(shared, prefix);
                 ProcessGroupNCCL.Options options = ProcessGroupNCCL.Options.create();
-                options.timeout(new Milliseconds(timeout.toMillis()));
+                options.timeout(new Milliseconds(timeout.plus(BEYOND_TIMEOUT).toMillis()));
                 ProcessGroupNCCL backend =
                     new ProcessGroupNCCL(view, part.rank(), part.worldSize(), options);
                 backend.eagerConnectSingleDevice(new Device(device));
