@@ -110,8 +110,7 @@ class GuideTableTest {
         StratifiedSplit.byFractions(rows.labels("kind"), new double[] {0.8, 0.2}, 42);
     FittedColumns fitted = rows.fit(parts.get(0)); // learns from the training rows alone
     int classes = fitted.indexCount("kind");
-    int[] labels =
-        rows.labels(fitted, "kind", parts.get(0)); // of the training rows, in their order
+    int[] labels = rows.labels(fitted, "kind", parts.get(0)); // of the training rows
     Net net = new Net(fitted.width("x"), classes);
     Adam optimizer = new Adam(net.parameters(), new AdamOptions(0.01));
     LogLoss loss = LogLoss.create(); // the mean of cross_entropy

@@ -131,7 +131,7 @@ class StateTransferTest {
           } else {
             assertThatIllegalArgumentException()
                 .isThrownBy(() -> StateTransfer.broadcast(state, group, 0))
-                .withMessageContaining("missing [second], unexpected [first]");
+                .withMessageContaining("lacks the parts [second] of this state and has [first]");
           }
           group.barrier(); // the group is as before
         });
