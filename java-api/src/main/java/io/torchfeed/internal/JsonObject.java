@@ -3,6 +3,7 @@ package io.torchfeed.internal;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
@@ -80,8 +81,9 @@ public final class JsonObject {
   /** Returns the first part of a parser's message, without its settings, and the place. */
   private static String problem(JsonProcessingException e) {
     String message = e.getOriginalMessage().replaceFirst(" \\(start marker at .*", "");
-    return "%s at character %d"
-        .formatted(Quotes.shortened(message), e.getLocation().getCharOffset());
+    JsonLocation place = e.getLocation(); // none if the text exceeds a limit of the parser
+    return Quotes.shortened(message)
+        + (place == null ? "" : " at character " + place.getCharOffset());
   }
 
   private void readFields(String text, JsonParser in) throws IOException {
