@@ -27,7 +27,10 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.jspecify.annotations.Nullable;
 
-/** At most one save at a time: the copy of a state in memory, and its way to the disk. */
+/**
+ * At most one save at a time: the copy of a state in memory, and its way to the disk. Threads wait
+ * for each other, since a save uses the memory of the one before.
+ */
 final class SaveTask implements AutoCloseable {
   private static final int MAX_THREADS = 4; // these reach the limit of the memory
 
@@ -54,7 +57,8 @@ final class SaveTask implements AutoCloseable {
    * @throws RuntimeException or an Error of the save before it, or of the state; then nothing is
    *     saved
    */
-  <T extends StateCopy> void start(Supplier<T> taken, Copying copying, Consumer<T> write) {
+  synchronized <T extends StateCopy> void start(
+      Supplier<T> taken, Copying copying, Consumer<T> write) {
     task.await(); // so that at most one copy is in memory
     T copy = taken.get();
     try {
@@ -116,12 +120,12 @@ final class SaveTask implements AutoCloseable {
   }
 
   /** Waits for the disk; throws a failure once. */
-  void await() {
+  synchronized void await() {
     task.await();
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
     try {
       task.close();
     } finally {

@@ -72,7 +72,9 @@ sealed interface StateCopy extends AutoCloseable {
         close();
         throw new UncheckedIOException(e); // a string takes anything
       }
-      return StateDict.owning(json.toString(), tensors);
+      StateDict joined = StateDict.owning(json.toString(), tensors);
+      joined.share(shared().keySet());
+      return joined;
     }
 
     @Override

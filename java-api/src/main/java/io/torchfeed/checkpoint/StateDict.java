@@ -137,6 +137,11 @@ public final class StateDict implements AutoCloseable {
     return all;
   }
 
+  /** Notes tensors whose memory belongs to the object. */
+  void share(Set<String> names) {
+    shared.addAll(names);
+  }
+
   /** Puts a copy, which this state owns, in the place of a tensor. */
   void own(String name, Tensor copy) {
     Tensor before = tensors.put(name, copy);

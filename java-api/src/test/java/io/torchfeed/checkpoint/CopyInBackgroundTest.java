@@ -141,6 +141,33 @@ class CopyInBackgroundTest {
     }
   }
 
+  /** A state within the state, as ranks have that save parts of their own. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aStateWithinTheStateIsOfTheMomentOfTheCall(boolean isLater) throws IOException {
+    CheckpointOptions options = CheckpointOptions.defaults().withCopyInBackground(isLater);
+    Shards alone = Shards.of(Part.whole(), "run");
+    try (PointerScope scope = new PointerScope();
+        Checkpoints saved = Checkpoints.open(folder.resolve("saved"));
+        Checkpoints background = Checkpoints.open(folder.resolve("background"), options)) {
+      Net net = new Net(LARGE);
+      net.step();
+      TrainingState inner =
+          TrainingState.builder().optimizer("moments", net.optimizer, net).build();
+      TrainingState state = TrainingState.builder().ofEachRank("own", inner).build();
+      saved.save(1, state, alone);
+      background.saveInBackground(1, state, alone);
+      background.awaitCopied();
+      net.update(); // while the files are written
+      background.await();
+      for (String file : List.of("own.rank-00001-of-00001.safetensors", "manifest.json")) {
+        Path step = Path.of(CheckpointFolder.nameOf(1), file);
+        assertThat(folder.resolve("background").resolve(step))
+            .hasSameBinaryContentAs(folder.resolve("saved").resolve(step));
+      }
+    }
+  }
+
   /** The copy may be quicker; no checkpoint has some of each state. */
   @Test
   void aChangeDuringTheCopyFailsTheSave() {

@@ -13,7 +13,7 @@ public final class BackgroundTask implements AutoCloseable {
   private volatile @Nullable Thread thread;
   private volatile @Nullable Throwable failure;
   private @Nullable Thread atExit;
-  private @Nullable CountDownLatch begun;
+  private volatile @Nullable CountDownLatch begun;
 
   /**
    * Creates a place for tasks.
