@@ -115,7 +115,8 @@ public final class CachedFiles implements AutoCloseable {
 
   /**
    * Returns the local files of sources one after the other, while the next ones are copied: for
-   * archives and parts of a dataset that are read in turn.
+   * archives and parts of a dataset that are read in turn. All of them stay in use until this
+   * object is closed, and must fit the limit together.
    *
    * <pre>{@code
    * S3Bucket bucket = S3Bucket.of("training-data");

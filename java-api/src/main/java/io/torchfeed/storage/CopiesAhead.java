@@ -10,13 +10,15 @@ import java.util.concurrent.Callable;
 
 /**
  * Local files of sources, one after the other, while daemon threads copy the next ones: see {@link
- * CachedFiles#ahead}. Not thread-safe.
+ * CachedFiles#ahead}. Threads that share one get different files.
  */
 public final class CopiesAhead implements AutoCloseable {
   private final List<ByteSource> sources;
   private final TasksAhead<Path> tasks;
+  private volatile boolean isClosed;
+
+  // guarded by this
   private int taken;
-  private boolean isClosed;
 
   CopiesAhead(CachedFiles files, List<ByteSource> sources, int copies) {
     this.sources = sources;
@@ -30,7 +32,7 @@ public final class CopiesAhead implements AutoCloseable {
    *
    * @return true before the last one was taken
    */
-  public boolean hasNext() {
+  public synchronized boolean hasNext() {
     return taken < sources.size();
   }
 
@@ -44,7 +46,7 @@ public final class CopiesAhead implements AutoCloseable {
    * @throws java.nio.channels.ClosedChannelException if this or the files are closed
    * @throws NoSuchElementException if there are no more files
    */
-  public Path next() throws IOException {
+  public synchronized Path next() throws IOException {
     if (isClosed) {
       throw new ClosedChannelException();
     } else if (!hasNext()) {
