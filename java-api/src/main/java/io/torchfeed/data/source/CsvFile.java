@@ -23,7 +23,8 @@ import java.util.function.Consumer;
  *
  * <p>{@link #read} reads columns with missing values, categories or dates, for a {@link
  * TableColumns}; {@link #load} reads numbers of any dtype, none of them missing. A file that is
- * compressed by gzip is recognized by its first bytes.
+ * compressed by gzip is recognized by its first bytes. Empty lines are left out, also in a file of
+ * one column; there, a missing value is {@code ""}. A byte-order mark tells UTF-16.
  *
  * <p>A file is loaded as a whole: numbers take less space than their text, and rows in memory can
  * be gathered in any order by the native engine. For {@link #load} the file is read twice, first to
