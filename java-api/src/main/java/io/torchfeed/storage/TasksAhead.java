@@ -2,15 +2,18 @@
 package io.torchfeed.storage;
 
 import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -43,8 +46,8 @@ final class TasksAhead<T> implements AutoCloseable {
 
   /** Waits for the next result; begins the task after those that have begun. */
   T next() throws IOException, InterruptedException {
-    begin();
     try {
+      begin();
       T result = begun.element().get();
       begun.remove();
       begin();
@@ -52,6 +55,8 @@ final class TasksAhead<T> implements AutoCloseable {
     } catch (ExecutionException e) {
       begun.remove();
       throw failure(e);
+    } catch (CancellationException | RejectedExecutionException e) { // closed meanwhile
+      throw new ClosedChannelException();
     }
   }
 
@@ -75,7 +80,9 @@ final class TasksAhead<T> implements AutoCloseable {
   /** Interrupts the tasks, and waits for their end unless they take seconds or are interrupted. */
   @Override
   public void close() {
-    pool.shutdownNow();
+    for (Runnable waiting : pool.shutdownNow()) {
+      ((Future<?>) waiting).cancel(false); // a thread may await its result
+    }
     try {
       pool.awaitTermination(END_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException e) {

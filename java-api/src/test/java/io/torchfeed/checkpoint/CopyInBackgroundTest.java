@@ -8,7 +8,11 @@ import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adam;
@@ -165,6 +169,40 @@ class CopyInBackgroundTest {
         assertThat(folder.resolve("background").resolve(step))
             .hasSameBinaryContentAs(folder.resolve("saved").resolve(step));
       }
+    }
+  }
+
+  @Test
+  void threadsThatSaveWaitForEachOther() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(2);
+    try (PointerScope scope = new PointerScope();
+        Checkpoints checkpoints =
+            Checkpoints.open(folder, CheckpointOptions.defaults().withKept(30))) {
+      List<Net> nets = List.of(new Net(SMALL), new Net(SMALL));
+      List<Future<?>> saves = new ArrayList<>();
+      for (int thread = 0; thread < nets.size(); thread++) {
+        Net net = nets.get(thread);
+        net.weight.detach().fill_(new Scalar((double) thread));
+        int parity = thread;
+        saves.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < 10; i++) {
+                    checkpoints.saveInBackground(2 * i + parity, net.state());
+                  }
+                }));
+      }
+      for (Future<?> each : saves) {
+        each.get();
+      }
+      checkpoints.await();
+      Net loaded = new Net(SMALL);
+      for (int step = 0; step < 20; step++) {
+        checkpoints.load(loaded.state(), Part.whole(), step);
+        assertThat(loaded.weight.eq(new Scalar((double) (step % 2))).all().item_bool()).isTrue();
+      }
+    } finally {
+      threads.shutdownNow();
     }
   }
 

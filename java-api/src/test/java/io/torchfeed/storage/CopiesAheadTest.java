@@ -17,6 +17,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -202,6 +205,27 @@ class CopiesAheadTest {
       assertThatExceptionOfType(ClosedChannelException.class).isThrownBy(copies::next);
     }
     assertThat(sources).allMatch(each -> each.isClosed);
+  }
+
+  @Test
+  void threadsThatShareCopiesGetEachFileOnce() throws Exception {
+    sources.forEach(each -> each.open.countDown());
+    ExecutorService readers = Executors.newFixedThreadPool(3);
+    try (CachedFiles files = open();
+        CopiesAhead copies = files.ahead(sources, 2)) {
+      List<Future<String>> texts = new ArrayList<>();
+      for (int i = 0; i < sources.size(); i++) {
+        texts.add(readers.submit(() -> Files.readString(copies.next())));
+      }
+      List<String> taken = new ArrayList<>();
+      for (Future<String> text : texts) {
+        taken.add(text.get());
+      }
+      assertThat(taken)
+          .containsExactlyInAnyOrderElementsOf(sources.stream().map(Gate::name).toList());
+    } finally {
+      readers.shutdownNow();
+    }
   }
 
   @Test
