@@ -22,8 +22,9 @@ using std::chrono::milliseconds;
 
 /// Time in which an operation whose connections are shut down usually fails by itself.
 constexpr milliseconds kGrace(20);
-/// The same for a device, whose operations end when another thread has looked at them.
-constexpr milliseconds kDeviceGrace(500);
+/// The same for a device, whose operations end once another thread has looked at them, which may
+/// have to wait for a processor.
+constexpr milliseconds kDeviceGrace(5000);
 
 }  // namespace
 
