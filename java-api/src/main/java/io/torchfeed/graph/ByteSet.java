@@ -16,13 +16,18 @@ final class ByteSet {
     characters.chars().forEach(c -> contained[c] = true);
   }
 
-  private ByteSet() {
-    characters = "";
+  /** Returns a set that may have no characters. */
+  static ByteSet orNone(String name, String characters) {
+    return characters.isEmpty() ? none() : new ByteSet(name, characters);
   }
 
   /** Returns the set without characters. */
   static ByteSet none() {
     return new ByteSet();
+  }
+
+  private ByteSet() {
+    characters = "";
   }
 
   static boolean isBlank(byte b) {

@@ -225,7 +225,8 @@ public final class EdgeLoader {
      * Sets the separators between an id and its weight in one field; colon, bar and space by
      * default.
      *
-     * @param value ASCII characters, each of which is a separator
+     * @param value ASCII characters, each of which is a separator; empty if no field has a weight,
+     *     for example because ids contain colons
      * @return this builder
      * @throws IllegalStateException if they are already set
      */
@@ -328,10 +329,6 @@ public final class EdgeLoader {
         throw new IllegalArgumentException(
             "mixed must be true with the pattern ADJACENCY, whose lines hold several edges, got false");
       }
-      ByteSet skipped =
-          "".equals(comments)
-              ? ByteSet.none()
-              : new ByteSet("comments", comments == null ? "#%" : comments);
       return new EdgeLoader(
           plan,
           new EdgeRules(
@@ -341,8 +338,9 @@ public final class EdgeLoader {
               hash == null ? IdMap.Hash.FNV_MIX : hash,
               parser == null ? LineParser.separatedBy(",") : parser,
               0,
-              new ByteSet("valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
-              skipped,
+              ByteSet.orNone(
+                  "valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
+              ByteSet.orNone("comments", comments == null ? "#%" : comments),
               onError == null ? ErrorPolicy.FAIL : onError,
               lines == null ? LineOptions.defaults() : lines,
               roundBytes == null ? 1 << 24 : roundBytes),

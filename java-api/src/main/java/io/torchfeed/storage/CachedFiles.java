@@ -8,7 +8,6 @@ import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Sha256;
 import io.torchfeed.storage.ByteSourceException.Problem;
 import java.io.IOException;
-import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -41,7 +40,7 @@ import java.util.Set;
  *
  * <p>Before a copy is made, the least recently used ones are deleted until all fit the limit, which
  * should be the same in all processes. Those that any process uses stay, from the call that
- * returned their paths until {@link #close}, or the end of the process.
+ * returned their paths until {@link #release}, {@link #close}, or the end of the process.
  *
  * <p>The first batch waits for the copies of all objects, and they need their size on the disk.
  * Lines of text, CSV, tensors and Parquet are read from sources without these costs: see {@link
@@ -89,6 +88,7 @@ public final class CachedFiles implements AutoCloseable {
    * @throws ByteSourceException if the source cannot be read, its bytes do not fit the limit beside
    *     the files in use, or the thread is interrupted
    * @throws IOException if the file cannot be written, for example since the disk is full
+   * @throws IllegalStateException if this is closed
    */
   public Path path(ByteSource source) throws IOException {
     return copy(requireNonNull(source, "source"), 1);
@@ -101,6 +101,7 @@ public final class CachedFiles implements AutoCloseable {
    * @return the files, in the order of the sources
    * @throws ByteSourceException as {@link #path}
    * @throws IOException as {@link #path}
+   * @throws IllegalStateException if this is closed
    */
   public List<Path> paths(List<? extends ByteSource> sources) throws IOException {
     List<ByteSource> all = Checks.copyOf("sources", sources);
@@ -115,8 +116,8 @@ public final class CachedFiles implements AutoCloseable {
 
   /**
    * Returns the local files of sources one after the other, while the next ones are copied: for
-   * archives and parts of a dataset that are read in turn. All of them stay in use until this
-   * object is closed, and must fit the limit together.
+   * archives and parts of a dataset that are read in turn. They may have more bytes than the limit
+   * if each is released after its last reader; {@code copies} of them must fit beside those in use.
    *
    * <pre>{@code
    * S3Bucket bucket = S3Bucket.of("training-data");
@@ -125,9 +126,11 @@ public final class CachedFiles implements AutoCloseable {
    * try (CachedFiles cached = CachedFiles.of(Path.of("cache"), 200L << 30);
    *     CopiesAhead shards = cached.ahead(tars, 2)) {
    *   while (shards.hasNext()) {
-   *     try (ImageTar images = ImageTar.open(List.of(shards.next()), plan)) {
+   *     Path shard = shards.next();
+   *     try (ImageTar images = ImageTar.open(List.of(shard), plan)) {
    *       // an epoch of these images
    *     }
+   *     cached.release(shard);
    *   }
    * }
    * }</pre>
@@ -179,6 +182,7 @@ public final class CachedFiles implements AutoCloseable {
    *     relative path
    * @throws ByteSourceException as {@link #path}
    * @throws IOException as {@link #path}
+   * @throws IllegalStateException if this is closed
    */
   public Path folder(List<? extends ByteSource> sources) throws IOException {
     List<ByteSource> all = Checks.copyOf("sources", sources);
@@ -263,13 +267,30 @@ public final class CachedFiles implements AutoCloseable {
     return size;
   }
 
-  private void requireOpen() throws ClosedChannelException {
+  private void requireOpen() {
     if (isClosed) {
-      throw new ClosedChannelException();
+      throw new IllegalStateException("CachedFiles is closed");
     }
   }
 
-  /** Allows others to delete the files that they need no more; refuses later calls. */
+  /**
+   * Ends one use of a file or folder that this object returned, after its last reader: it may be
+   * deleted when the bytes of others need room. Has no effect on other paths.
+   *
+   * @param path as it was returned; each call that returned it is one use
+   * @throws IOException if the file that tells the use cannot be closed
+   */
+  public synchronized void release(Path path) throws IOException {
+    requireNonNull(path, "path");
+    for (int i = 0; i < used.size(); i++) {
+      if (path.startsWith(used.get(i))) {
+        FileFolder.release(used.remove(i));
+        return;
+      }
+    }
+  }
+
+  /** Ends the use of all files; refuses later calls. */
   @Override
   public synchronized void close() throws IOException {
     isClosed = true;

@@ -2,7 +2,6 @@
 package io.torchfeed.storage;
 
 import java.io.IOException;
-import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -43,12 +42,12 @@ public final class CopiesAhead implements AutoCloseable {
    * @throws ByteSourceException as {@link CachedFiles#path}; after an interrupt, the same file is
    *     next again
    * @throws IOException as {@link CachedFiles#path}
-   * @throws java.nio.channels.ClosedChannelException if this or the files are closed
+   * @throws IllegalStateException if this or the files are closed
    * @throws NoSuchElementException if there are no more files
    */
   public synchronized Path next() throws IOException {
     if (isClosed) {
-      throw new ClosedChannelException();
+      throw new IllegalStateException("CopiesAhead is closed");
     } else if (!hasNext()) {
       throw new NoSuchElementException("all %d files were taken".formatted(sources.size()));
     }

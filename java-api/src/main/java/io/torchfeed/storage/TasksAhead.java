@@ -2,7 +2,6 @@
 package io.torchfeed.storage;
 
 import java.io.IOException;
-import java.nio.channels.ClosedChannelException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
@@ -56,7 +55,7 @@ final class TasksAhead<T> implements AutoCloseable {
       begun.remove();
       throw failure(e);
     } catch (CancellationException | RejectedExecutionException e) { // closed meanwhile
-      throw new ClosedChannelException();
+      throw new IllegalStateException("CopiesAhead is closed", e);
     }
   }
 

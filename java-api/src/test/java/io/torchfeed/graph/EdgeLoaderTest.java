@@ -140,6 +140,8 @@ class EdgeLoaderTest {
                       .parser(LineParser.separatedBy("\t "))
                       .valueSeparators("=")))
           .containsExactly("a b 2.0", "c d 0.5");
+      assertThat(alone(over(1, "a:1,b:2\nc,d|3\n").ids(IdMap.Kind.TEXT).valueSeparators("")))
+          .containsExactly("a:1 b:2 1.0", "c d|3 1.0");
       assertThatIllegalArgumentException()
           .isThrownBy(() -> LineParser.separatedBy(""))
           .withMessageContaining("separators must be one or more ASCII");

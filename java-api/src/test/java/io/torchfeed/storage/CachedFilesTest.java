@@ -4,6 +4,7 @@ package io.torchfeed.storage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.storage.ByteSourceException.Problem;
 import io.torchfeed.testing.TestJvm;
@@ -347,8 +348,29 @@ class CachedFilesTest {
       assertThat(Thread.interrupted()).isTrue();
       files.close();
       files.close();
-      assertThatExceptionOfType(ClosedChannelException.class)
-          .isThrownBy(() -> files.path(source("a")));
+      assertThatIllegalStateException()
+          .isThrownBy(() -> files.path(source("a")))
+          .withMessage("CachedFiles is closed");
+    }
+  }
+
+  @Test
+  void filesThatAreReleasedMakeRoom() throws IOException {
+    try (CachedFiles files = open(2L * SIZE)) {
+      Path first = files.path(source("a"));
+      assertThat(files.path(source("a"))).isEqualTo(first);
+      files.path(source("b"));
+      files.release(first);
+      assertThatExceptionOfType(ByteSourceException.class)
+          .as("the other use of the first file")
+          .isThrownBy(() -> files.path(source("c")))
+          .withMessageContaining("do not fit the limit");
+      assertThat(first).exists();
+      files.release(first);
+      files.release(first);
+      files.release(folder);
+      assertThat(files.path(source("c"))).exists();
+      assertThat(first).doesNotExist();
     }
   }
 }

@@ -6,11 +6,11 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.storage.ByteSourceException.Problem;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -181,7 +181,7 @@ class CopiesAheadTest {
       copies.close();
       copies.close();
       assertThat(sources).allMatch(each -> each.isClosed);
-      assertThatExceptionOfType(ClosedChannelException.class).isThrownBy(copies::next);
+      assertThatIllegalStateException().isThrownBy(copies::next).withMessage("CopiesAhead is closed");
       for (Thread thread : Thread.getAllStackTraces().keySet()) {
         if (thread.getName().equals("torchfeed-copy")) {
           thread.join(10_000); // it may be about to end
@@ -197,12 +197,26 @@ class CopiesAheadTest {
   }
 
   @Test
+  void moreFilesThanFitAreGivenIfEachIsReleased() throws Exception {
+    sources.forEach(each -> each.open.countDown());
+    int room = 2 * "data/0".length(); // one in use, and one ahead
+    try (CachedFiles files = CachedFiles.of(folder, room);
+        CopiesAhead copies = files.ahead(sources, 1)) {
+      for (Gate each : sources) {
+        Path path = copies.next();
+        assertThat(path).hasContent(each.name);
+        files.release(path);
+      }
+    }
+  }
+
+  @Test
   void filesThatAreClosedGiveNoMore() throws Exception {
     CachedFiles files = open();
     files.close();
     sources.forEach(each -> each.open.countDown());
     try (CopiesAhead copies = files.ahead(sources, 1)) {
-      assertThatExceptionOfType(ClosedChannelException.class).isThrownBy(copies::next);
+      assertThatIllegalStateException().isThrownBy(copies::next).withMessage("CachedFiles is closed");
     }
     assertThat(sources).allMatch(each -> each.isClosed);
   }

@@ -131,6 +131,7 @@ class TableMessagesTest {
     "'n\n1\n7%\n', 'column n: a number must be decimal, got \"7%\"'",
     "'n;c\n1;a\n', 'got [n;c]; its fields may need separatedBy('';'')'",
     "'n\tc\n1\ta\n', 'its fields may need separatedBy(''\\t'')'",
+    "'# made by hand\nn,c\n1,a\n', 'got [# made by hand]; its comments need withComments(''#'')'",
     "'n,n\n1,2\n', 'must have exactly one column \"n\", got [n, n]'",
     "'m\n1\n', 'must have exactly one column \"n\", got [m]'",
     "'', 'must have exactly one column \"n\", got []'",

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** The records of a CSV file after the names in its first line. Not thread-safe. */
 final class CsvRecords implements AutoCloseable {
@@ -18,13 +19,15 @@ final class CsvRecords implements AutoCloseable {
 
   private final CsvText text;
   private final char separator;
+  private final boolean isComment; // whether lines that begin with # are comments
   private final CsvReader<CsvRow> reader;
   private final Iterator<CsvRow> records;
   private final List<String> header = new ArrayList<>();
 
-  private CsvRecords(CsvText text, char separator, CsvReader<CsvRow> reader) {
+  private CsvRecords(CsvText text, CsvOptions options, CsvReader<CsvRow> reader) {
     this.text = text;
-    this.separator = separator;
+    separator = options.separator();
+    isComment = Objects.equals(options.comment(), '#');
     this.reader = reader;
     records = reader.iterator();
     if (records.hasNext()) {
@@ -51,7 +54,7 @@ final class CsvRecords implements AutoCloseable {
     }
     CsvReader<CsvRow> reader = builder.build(new CsvRow(), text.open());
     try {
-      return new CsvRecords(text, options.separator(), reader);
+      return new CsvRecords(text, options, reader);
     } catch (RuntimeException e) {
       reader.close();
       throw e;
@@ -81,6 +84,9 @@ final class CsvRecords implements AutoCloseable {
     String names = String.join("", header);
     if (names.indexOf('\0') >= 0) {
       return ": it has zero bytes, as UTF-16 without a byte-order mark; convert it to UTF-8";
+    }
+    if (names.startsWith("#") && !isComment) {
+      return "; its comments need withComments('#')";
     }
     for (char other : header.size() == 1 ? SEPARATORS : new char[0]) {
       if (names.indexOf(other) >= 0) {
