@@ -22,8 +22,19 @@ namespace torchfeed {
 class TORCHFEED_API BatchFeed {
  public:
   /// Offsets of the values that `take` writes to `info`: the batch number, the number of rows,
-  /// their size in bytes, and how long it took to gather them.
-  enum Info : int { kBatch, kRows, kBytes, kGatherNanos, kInfoCount };
+  /// their size in bytes, and how long it took to gather them; and of the time since the batch
+  /// before, how long `take` waited for it, how long workers waited for a batch to be taken, as a
+  /// sum, and the number of slabs that were allocated, except for those used once.
+  enum Info : int {
+    kBatch,
+    kRows,
+    kBytes,
+    kGatherNanos,
+    kAwaitNanos,
+    kHeldNanos,
+    kFreshSlabs,
+    kInfoCount
+  };
 
   /// @param rows        the rows to gather, kept alive by the feed
   /// @param batch_rows  maximum number of rows in a batch, at least 1

@@ -18,6 +18,9 @@ namespace torchfeed {
 /// numbers. Otherwise as `DeviceTransfer`. One thread at a time, except for `interrupt`.
 class TORCHFEED_API DeviceFeed {
  public:
+  /// Offsets of the values that `times` writes, as in `DeviceTransfer`.
+  enum Time : int { kCopyingNanos, kWaitingNanos, kTimeCount };
+
   /// Page-locks the rows for as long as a feed over them lives.
   ///
   /// @param rows    tensors in memory, not a selection of their rows
@@ -36,6 +39,8 @@ class TORCHFEED_API DeviceFeed {
   std::vector<at::Tensor> receive(int64_t batch);
   void release(int64_t batch);
   void rewind();
+  /// @param values  room for `kTimeCount` values, since the start
+  void times(int64_t* values) const;
   void interrupt();
 
  private:

@@ -22,6 +22,12 @@ namespace torchfeed {
 /// `interrupt`, which is thread-safe.
 class TORCHFEED_API DeviceTransfer {
  public:
+  /// Offsets of the values that `times` writes: how long copies have occupied the copy stream, by
+  /// the device's clock, of the batches whose copy is known to be over; and how long `send` has
+  /// waited for a slot. In nanoseconds; the former is 0 if the device's events have no times. Of
+  /// batches of less than 4 MiB, the first of each eight is timed, and stands for all eight.
+  enum Time : int { kCopyingNanos, kWaitingNanos, kTimeCount };
+
   /// @param device  for example `cuda:0`; without an index, the current device of that type
   /// @param slots   number of batches on the device or on their way there at a time, at least 2
   [[nodiscard]] static std::unique_ptr<DeviceTransfer> create(const std::string& device,
@@ -50,6 +56,8 @@ class TORCHFEED_API DeviceTransfer {
   void rewind();
   /// Returns the number of batches whose host tensors are still held.
   int64_t copying();
+  /// @param values  room for `kTimeCount` values, since the start
+  void times(int64_t* values) const;
   /// Makes a waiting `send` and all later ones fail, until `rewind`. Thread-safe.
   void interrupt();
 

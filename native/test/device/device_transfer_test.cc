@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -224,6 +226,56 @@ TEST_F(Transfers, ACopyThatFailsIsAnErrorAndLeavesTheTransferUsable) {
     fake::run_all();
     EXPECT_EQ(*reading, bytes_of(host[0]));
   }
+}
+
+using Times = std::array<int64_t, DeviceTransfer::kTimeCount>;
+
+/// Returns the times of a transfer after all copies have been executed.
+Times times_of(DeviceTransfer& transfer) {
+  transfer.copying();
+  Times times{};
+  transfer.times(times.data());
+  return times;
+}
+
+TEST_F(Transfers, TheTimeOfCopiesIsTheDevicesAndWithoutItsWaits) {
+  constexpr int64_t kBytes = int64_t{4} << 20;  // the clock of the fake device: 1 ns per byte
+  auto transfer = DeviceTransfer::create(kDevice, 2);
+  const at::Tensor host = at::zeros({kBytes}, at::kByte);
+  const int64_t first = transfer->send({host});
+  EXPECT_EQ(times_of(*transfer)[DeviceTransfer::kCopyingNanos], 0);  // not over
+  const at::Tensor received = transfer->receive(first)[0];
+  const at::Tensor others = at::zeros({3 * kBytes}, at::kByte);
+  at::empty({3 * kBytes}, received.options()).copy_(others, /*non_blocking=*/true);
+  transfer->release(first);
+  transfer->release(transfer->send({host}));
+  fake::run_all();
+  transfer->send({host});  // waits for the consumer's copy
+  fake::run_all();
+  EXPECT_EQ(times_of(*transfer)[DeviceTransfer::kCopyingNanos], 3 * kBytes);
+  EXPECT_EQ(times_of(*transfer)[DeviceTransfer::kCopyingNanos], 3 * kBytes);  // counted once
+}
+
+TEST_F(Transfers, OneOfEightSmallBatchesIsTimedAndStandsForThem) {
+  constexpr int64_t kBytes = 8 * (3 * sizeof(float) + sizeof(int64_t));
+  auto transfer = DeviceTransfer::create(kDevice, 2);
+  for (int64_t number = 0; number < 17; ++number) {
+    transfer->release(transfer->send(batch(number)));
+    fake::run_all();
+    EXPECT_EQ(times_of(*transfer)[DeviceTransfer::kCopyingNanos], (number / 8 + 1) * 8 * kBytes);
+  }
+}
+
+TEST_F(Transfers, TheWaitForASlotIsTimed) {
+  auto transfer = DeviceTransfer::create(kDevice, 2);
+  transfer->release(transfer->send(batch(1)));
+  transfer->release(transfer->send(batch(2)));
+  const int64_t before = times_of(*transfer)[DeviceTransfer::kWaitingNanos];
+  std::thread device([] { fake::run_all(); });
+  transfer->send(batch(3));
+  device.join();
+  fake::run_all();
+  EXPECT_GT(times_of(*transfer)[DeviceTransfer::kWaitingNanos], before);
 }
 
 TEST_F(Transfers, TwoDevicesWorkIndependently) {

@@ -204,6 +204,10 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     machine().enqueue_wait(stream, state(event));
   }
   bool queryEvent(void* event) const override { return machine().is_done(*state(event)); }
+  double elapsedTime(void* begin, void* end, c10::DeviceIndex /*device*/) const override {
+    constexpr double kNanosPerMilli = 1e6;
+    return static_cast<double>(state(end)->at - state(begin)->at) / kNanosPerMilli;
+  }
   void destroyEvent(void* event, c10::DeviceIndex /*device*/) const noexcept override {
     const std::unique_ptr<EventHandle> owned(static_cast<EventHandle*>(event));
   }
@@ -265,8 +269,13 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_bloc
     return to;
   }
   note_user(self.is_cpu() ? self.const_data_ptr() : to.const_data_ptr(), stream);
-  machine().enqueue(stream, [source = self.const_data_ptr(), target = to.mutable_data_ptr(),
-                             bytes = self.nbytes()] { std::memcpy(target, source, bytes); });
+  const bool arrives = self.is_cpu();
+  // At a pace, the bytes of a copy to the device stay where they are: it takes no processor.
+  machine().enqueue_copy(stream, arrives ? static_cast<int64_t>(self.nbytes()) : 0,
+                         [source = self.const_data_ptr(), target = to.mutable_data_ptr(),
+                          bytes = arrives && machine().keeps_pace() ? 0 : self.nbytes()] {
+                           std::memcpy(target, source, bytes);
+                         });
   if (!non_blocking) {
     c10::impl::getDeviceGuardImpl(kType)->synchronizeStream(stream);
   }
@@ -280,7 +289,12 @@ at::Tensor& select_rows(const at::Tensor& rows, int64_t dim, const at::Tensor& i
                   to.is_contiguous() && to.size(0) == index.numel(),
               "the fake device gathers only rows of bytes");
   TORCH_CHECK(copies_left.load() < 0 || copies_left.fetch_sub(1) > 0, "the fake device failed");
-  machine().enqueue(fake::current_stream(to.get_device()),
+  const c10::Stream stream = fake::current_stream(to.get_device());
+  if (machine().keeps_pace()) {  // the row numbers have not arrived
+    machine().enqueue_copy(stream, static_cast<int64_t>(to.nbytes()), [] {});
+    return to;
+  }
+  machine().enqueue(stream,
                     [source = static_cast<const char*>(rows.const_data_ptr()),
                      numbers = index.const_data_ptr<int64_t>(), count = index.numel(),
                      target = static_cast<char*>(to.mutable_data_ptr()), bytes = rows.size(1)] {
@@ -370,13 +384,4 @@ void allow_pinning(bool allowed) {
   at::setHostAllocator(kType, allowed ? &allocator : nullptr);
 }
 
-void run_by_thread(uint32_t seed) { machine().run_by_thread(seed); }
-
 }  // namespace torchfeed::fake
-
-/// Starts a thread that executes the work, since in a JVM no test does. Returns JNI 1.8.
-extern "C" TORCHFEED_API int32_t JNI_OnLoad(void* /*vm*/, void* /*reserved*/) {
-  constexpr int32_t kJni18 = 0x00010008;
-  torchfeed::fake::run_by_thread(42);
-  return kJni18;
-}

@@ -52,6 +52,10 @@ TORCHFEED_API void track_copies(bool tracked);
 /// Unregisters the allocator of page-locked memory, or registers it again.
 TORCHFEED_API void allow_pinning(bool allowed);
 
+/// Makes copies to the devices take the time that a rate, and 2.5 us for each, give, without using
+/// a processor, for the rest of the process: their bytes do not arrive. All other work takes none.
+TORCHFEED_API void keep_pace(double bytes_per_second);
+
 /// Makes the devices libtorch's accelerator for the rest of the process, which its autograd engine
 /// needs.
 TORCHFEED_API void be_accelerator();

@@ -4,6 +4,9 @@
 #include <c10/core/Stream.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -22,21 +25,39 @@ namespace torchfeed::fake {
 struct EventState {
   uint64_t queued = 0;
   uint64_t done = 0;
+  int64_t at = 0;  // the time of the latter, by the clock of its stream, in nanoseconds
 };
 
 struct Work {
-  std::function<void()> body;         // the work; empty if it is a wait
+  std::function<void(int64_t)> body;  // the work, which ends at a time; empty if it is a wait
   std::shared_ptr<EventState> event;  // the event to wait for, or null
   uint64_t version = 0;               // the recording of the event to wait for
+  int64_t copied = 0;                 // number of bytes that it copies to the device
+  int64_t since = 0;                  // the time at which it was queued; only at a pace
+};
+
+/// The speed of copies to the device.
+struct Pace {
+  double bytes_per_nano = 1;
+  int64_t nanos_each = 0;
 };
 
 /// The queues of all streams. Work runs under the lock, one item at a time.
+///
+/// Each stream has a clock that only copies advance, and waits for streams that are later: by
+/// default a nanosecond per byte, whatever the host's clock says. With `keep_pace`, these are times
+/// of the host's clock: work is over once its end has come, and copies to the device go one after
+/// the other. Then no thread executes the work: whoever asks for it does.
 class Machine {
  public:
   using Key = std::pair<int8_t, c10::StreamId>;
 
   void enqueue(const c10::Stream& stream, std::function<void()> body) {
-    add(stream, {std::move(body), nullptr});
+    add(stream, {[run = std::move(body)](int64_t /*end*/) { run(); }, nullptr});
+  }
+
+  void enqueue_copy(const c10::Stream& stream, int64_t bytes, std::function<void()> body) {
+    add(stream, {[run = std::move(body)](int64_t /*end*/) { run(); }, nullptr, 0, bytes});
   }
 
   void enqueue_wait(const c10::Stream& stream, const std::shared_ptr<EventState>& event) {
@@ -46,11 +67,16 @@ class Machine {
   void record(const c10::Stream& stream, const std::shared_ptr<EventState>& event) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     const uint64_t version = ++event->queued;
-    enqueue(stream, [event, version] { event->done = version; });
+    add(stream, {[event, version](int64_t end) {
+                   event->done = version;
+                   event->at = end;
+                 },
+                 nullptr});
   }
 
   bool is_done(const EventState& event) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    catch_up();
     return event.done == event.queued;
   }
 
@@ -60,13 +86,22 @@ class Machine {
     if (queue.empty()) {
       return false;
     }
-    const Work work = queue.front();
-    if (work.event && work.event->done < work.version) {
+    if (queue.front().event && queue.front().event->done < queue.front().version) {
       return false;
     }
+    int64_t& clock = clocks_[key];
+    const int64_t end = end_of(queue.front(), clock);
+    if (keeps_pace_ && end > now()) {
+      return false;
+    }
+    const Work work = std::move(queue.front());
     queue.pop_front();
+    clock = end;
+    if (work.copied > 0) {
+      copied_until_ = end;
+    }
     if (work.body) {
-      work.body();
+      work.body(end);
     }
     progress_.notify_all();
     return true;
@@ -88,7 +123,10 @@ class Machine {
   void await(Condition&& done) {
     std::unique_lock<std::recursive_mutex> lock(mutex_);
     while (!done()) {
-      if (threaded_) {
+      if (keeps_pace_) {
+        progress_.wait_for(lock, kLook);
+        catch_up();
+      } else if (threaded_) {
         progress_.wait(lock);
       } else {
         run_all();
@@ -99,6 +137,7 @@ class Machine {
 
   bool is_idle(const Key& key) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    catch_up();
     return queues_[key].empty();
   }
 
@@ -122,6 +161,14 @@ class Machine {
     return sum;
   }
 
+  void keep_pace(const Pace& pace) {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    pace_ = pace;
+    keeps_pace_ = true;
+  }
+
+  [[nodiscard]] bool keeps_pace() const { return keeps_pace_; }
+
   void run_by_thread(uint32_t seed) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     if (std::exchange(threaded_, true)) {
@@ -131,8 +178,38 @@ class Machine {
   }
 
  private:
+  static constexpr std::chrono::microseconds kLook{20};
+
+  static int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+  /// Returns the time at which the first work of a stream ends, by the stream's clock.
+  [[nodiscard]] int64_t end_of(const Work& work, int64_t clock) const {
+    int64_t begin = std::max(clock, work.since);
+    if (work.event) {
+      return std::max(begin, work.event->at);
+    }
+    if (work.copied == 0) {
+      return begin;
+    }
+    if (keeps_pace_) {
+      begin = std::max(begin, copied_until_);
+    }
+    return begin + pace_.nanos_each +
+           static_cast<int64_t>(static_cast<double>(work.copied) / pace_.bytes_per_nano);
+  }
+
+  /// Executes the work that is over by now.
+  void catch_up() {
+    if (keeps_pace_) {
+      run_all();
+    }
+  }
+
   void add(const c10::Stream& stream, Work work) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    if (keeps_pace_) {
+      work.since = now();
+    }
     queues_[{stream.device_index(), stream.id()}].push_back(std::move(work));
     progress_.notify_all();
   }
@@ -161,6 +238,10 @@ class Machine {
   std::recursive_mutex mutex_;
   std::condition_variable_any progress_;
   std::map<Key, std::deque<Work>> queues_;
+  std::map<Key, int64_t> clocks_;
+  Pace pace_;
+  int64_t copied_until_ = 0;  // at a pace
+  std::atomic<bool> keeps_pace_{false};
   bool threaded_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <chrono>
 #include <memory>
 #include <random>
 #include <set>
@@ -183,12 +184,79 @@ TEST_P(Feeds, AnInterruptFromAnotherThreadEndsThePass) {
   other.join();
 }
 
+TEST_P(Feeds, CountsSlabsThatAreAllocated) {
+  auto feed = feed_over(columns(64), 2, GetParam(), 2, true);
+  const std::vector<int64_t> rows = {1, 2};
+  int64_t reused = 0;
+  int64_t kept = 0;
+  std::vector<at::Tensor> held;
+  feed->request(0, rows.data(), 2);
+  feed->start();
+  for (int b = 0; b < 40; ++b) {
+    feed->request(0, rows.data(), 2);
+    const TakenBatch taken = take_batch(*feed, kForEver);
+    (b < 20 ? reused : kept) += taken.info[BatchFeed::kFreshSlabs];
+    if (b >= 20) {
+      held.push_back(taken.columns[0]);
+    }
+  }
+  EXPECT_GE(reused, 1);
+  EXPECT_LE(reused, 4);  // two prefetched, one held by the consumer, one about to be given back
+  EXPECT_GE(reused + kept, 20);
+  EXPECT_LE(reused + kept, 24);
+}
+
 TEST_P(Feeds, ReportsTheMemoryOfABatch) {
   auto feed = feed_over(columns(64), 3, GetParam(), 2, true);
   EXPECT_EQ(feed->slab_bytes(), 128 + 64);  // three rows of 24 bytes, then three of 8
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Feeds, ::testing::Values(0, 1, 2, 5));
+
+using Clock = std::chrono::steady_clock;
+
+int64_t nanos_since(Clock::time_point begin) {
+  return std::chrono::nanoseconds(Clock::now() - begin).count();
+}
+
+TEST(BatchFeed, AWorkerIsHeldWhileABatchWaitsToBeTaken) {
+  constexpr std::chrono::milliseconds kPause{20};
+  auto feed = feed_over(columns(10), 2, 1, 2, true);
+  const std::vector<int64_t> rows = {1, 2};
+  const auto request = [&] { feed->request(0, rows.data(), 2); };
+  const auto await_ready = [&](int64_t batches) {
+    while (feed->ready() < batches) {
+      std::this_thread::yield();
+    }
+  };
+  request();
+  request();
+  feed->start();
+  await_ready(2);
+  std::this_thread::sleep_for(kPause);
+  const Info first = take_batch(*feed, kForEver).info;
+  EXPECT_GE(first[BatchFeed::kHeldNanos], std::chrono::nanoseconds(kPause).count());
+  EXPECT_LT(first[BatchFeed::kAwaitNanos], first[BatchFeed::kHeldNanos]);
+  take(*feed, kForEver);
+  std::this_thread::sleep_for(kPause);  // the worker waits for a request
+  const Clock::time_point begin = Clock::now();
+  request();
+  await_ready(1);
+  EXPECT_LE(take_batch(*feed, kForEver).info[BatchFeed::kHeldNanos], nanos_since(begin));
+}
+
+TEST(BatchFeed, TheWaitForABatchIsTimedOverAllCalls) {
+  auto feed = feed_over(columns(10), 2, 1, 2, true);
+  const std::vector<int64_t> rows = {1, 2};
+  feed->request(0, rows.data(), 2);  // no worker has started
+  constexpr int64_t kTimeoutMs = 5;
+  EXPECT_THROW(take(*feed, kTimeoutMs), Error);
+  EXPECT_THROW(take(*feed, kTimeoutMs), Error);
+  feed->start();
+  constexpr int64_t kNanosPerMilli = 1'000'000;
+  EXPECT_GE(take_batch(*feed, kForEver).info[BatchFeed::kAwaitNanos],
+            2 * kTimeoutMs * kNanosPerMilli);
+}
 
 TEST(BatchFeed, RefusesArgumentsThatWouldCrashLibtorch) {
   const auto data = columns(10);

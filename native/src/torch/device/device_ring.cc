@@ -123,6 +123,14 @@ int64_t DeviceRing::copying() {
                        [](const auto& slot) { return slot->is_copying(); });
 }
 
+std::chrono::nanoseconds DeviceRing::copying_time() const {
+  std::chrono::nanoseconds sum{0};
+  for (const auto& slot : slots_) {
+    sum += slot->copying_time();
+  }
+  return sum;
+}
+
 DeviceSlot& DeviceRing::oldest_free() {
   DeviceSlot* oldest = nullptr;
   for (const auto& slot : slots_) {
@@ -139,14 +147,13 @@ DeviceSlot& DeviceRing::oldest_free() {
 }
 
 void DeviceRing::await(DeviceSlot& slot) {
-  while (true) {
-    if (interrupted_) {
-      throw Error(ErrorCode::kIllegalState, "the transfer was interrupted");
-    }
-    if (!slot.is_copying()) {
-      return;
-    }
+  const auto begin = std::chrono::steady_clock::now();
+  while (!interrupted_ && slot.is_copying()) {
     std::this_thread::sleep_for(kPause);
+  }
+  waited_ += std::chrono::steady_clock::now() - begin;
+  if (interrupted_) {
+    throw Error(ErrorCode::kIllegalState, "the transfer was interrupted");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <c10/core/Stream.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -40,6 +41,10 @@ class DeviceRing {
   void release(int64_t batch);
   void rewind();
   int64_t copying();
+  /// Returns the time, by the device's clock, that copies known to be over have taken.
+  [[nodiscard]] std::chrono::nanoseconds copying_time() const;
+  /// Returns the time that `send` has waited for a slot.
+  [[nodiscard]] std::chrono::nanoseconds waiting_time() const { return waited_; }
   void interrupt() { interrupted_ = true; }
 
  private:
@@ -52,6 +57,7 @@ class DeviceRing {
   const c10::Stream stream_;
   std::vector<std::unique_ptr<DeviceSlot>> slots_;
   int64_t next_ = 0;
+  std::chrono::nanoseconds waited_{0};
   std::atomic<bool> interrupted_{false};
 };
 

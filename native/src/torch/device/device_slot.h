@@ -5,6 +5,7 @@
 #include <c10/core/Event.h>
 #include <c10/core/Stream.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -46,6 +47,8 @@ class DeviceSlot {
 
   /// Returns whether the host tensors are still being read, and releases them if not.
   bool is_copying();
+  /// Returns the time, by the device's clock, of the copies whose end `is_copying` has found.
+  [[nodiscard]] std::chrono::nanoseconds copying_time() const { return copying_time_; }
 
  private:
   struct Part {
@@ -67,7 +70,11 @@ class DeviceSlot {
   std::vector<Part> parts_;
   std::vector<at::Tensor> sources_;      // the host tensors, while the copy may read them
   std::optional<c10::Stream> consumer_;  // the consumer's stream, once the batch is received
+  c10::Event begun_;                     // with a time, as `copied_`
   c10::Event copied_;
+  bool is_timed_ = false;  // whether `begun_` is of the same batch as `copied_`
+  int64_t shares_ = 1;     // number of batches that it stands for
+  std::chrono::nanoseconds copying_time_{0};
   c10::Event used_;
   c10::Event used_elsewhere_;
 };

@@ -84,6 +84,11 @@ int64_t DeviceTransfer::copying() {
   return guarded([&] { return impl_->ring.copying(); });
 }
 
+void DeviceTransfer::times(int64_t* values) const {
+  values[kCopyingNanos] = impl_->ring.copying_time().count();
+  values[kWaitingNanos] = impl_->ring.waiting_time().count();
+}
+
 void DeviceTransfer::interrupt() { impl_->ring.interrupt(); }
 
 }  // namespace torchfeed

@@ -131,6 +131,9 @@ class BatchFeed::Impl {
     info[kRows] = next->rows;
     info[kBytes] = next->rows * source_->slabs.layout().row_bytes();
     info[kGatherNanos] = next->nanos;
+    info[kAwaitNanos] = std::exchange(awaited_, {}).count();
+    info[kHeldNanos] = source_->jobs.held().count();
+    info[kFreshSlabs] = source_->slabs.fresh();
   }
 
   [[nodiscard]] int64_t unreadable_row() const { return unreadable_row_; }
@@ -178,7 +181,10 @@ class BatchFeed::Impl {
   void await(int64_t timeout_ms) {
     const auto limit = timeout_ms < 0 ? std::optional<JobQueue::Clock::duration>()
                                       : std::chrono::milliseconds(timeout_ms);
-    switch (source_->jobs.await(due(), limit)) {
+    const auto begin = JobQueue::Clock::now();
+    const JobQueue::Outcome outcome = source_->jobs.await(due(), limit);
+    awaited_ += JobQueue::Clock::now() - begin;
+    switch (outcome) {
       case JobQueue::Outcome::kDone:
         return;
       case JobQueue::Outcome::kTimedOut:
@@ -195,6 +201,7 @@ class BatchFeed::Impl {
   bool started_ = false;
   bool is_broken_ = false;  // a batch is lost, and it is unknown which one
   int64_t unreadable_row_ = -1;
+  std::chrono::nanoseconds awaited_{0};  // since the last batch
   Rows spare_;
   RowLoader loader_;  // declared last: its threads end before the objects that they use
 };

@@ -148,6 +148,11 @@ void DeviceFeed::rewind() {
   guarded([&] { impl_->ring.rewind(); });
 }
 
+void DeviceFeed::times(int64_t* values) const {
+  values[kCopyingNanos] = impl_->ring.copying_time().count();
+  values[kWaitingNanos] = impl_->ring.waiting_time().count();
+}
+
 void DeviceFeed::interrupt() { impl_->ring.interrupt(); }
 
 }  // namespace torchfeed

@@ -16,6 +16,7 @@ JobQueue::JobQueue(int64_t workers, int64_t ahead)
 
 void JobQueue::submit(RowJob job) {
   const HandOff::Lock lock = hand_off_.lock();
+  account();
   jobs_.push_back({State::kWaiting, std::move(job), {}});
   ++count(State::kWaiting);
   hand_off_.submitted(count(State::kWaiting) >= count(State::kRunning) + count(State::kDone));
@@ -28,10 +29,21 @@ const JobQueue::Job* JobQueue::find(size_t sequence) const {
 
 JobQueue::Job& JobQueue::move(size_t sequence, State to) {
   Job& job = jobs_.at(sequence - first_);
+  account();
   --count(job.state);
   ++count(to);
   job.state = to;
   return job;
+}
+
+void JobQueue::account() {
+  const Clock::time_point now = Clock::now();
+  if (count(State::kWaiting) == 0 && count(State::kDone) > 0) {
+    const auto idle = workers_ - static_cast<int64_t>(count(State::kRunning));
+    const std::chrono::nanoseconds held = idle * (now - changed_at_);
+    held_nanos_.fetch_add(held.count(), std::memory_order_relaxed);
+  }
+  changed_at_ = now;
 }
 
 bool JobQueue::may_begin(size_t sequence) const {
@@ -55,7 +67,7 @@ std::optional<RowJob> JobQueue::begin(size_t sequence) {
     return std::nullopt;
   }
   Job& begun = move(sequence, State::kRunning);
-  begun.since = Clock::now();
+  begun.since = changed_at_;
   return RowJob{begun.rows.batch, std::move(begun.rows.rows)};
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -54,6 +55,11 @@ class JobQueue {
   [[nodiscard]] size_t taken() const;
   /// Returns whether every job is taken.
   [[nodiscard]] bool is_empty() const;
+  /// Returns the time since the last call that workers have waited while all submitted jobs had
+  /// begun and a batch was ready to be taken, summed over the workers.
+  [[nodiscard]] std::chrono::nanoseconds held() {
+    return std::chrono::nanoseconds(held_nanos_.exchange(0, std::memory_order_relaxed));
+  }
   /// Describes the workers' states, for messages.
   [[nodiscard]] std::string describe() const;
 
@@ -85,6 +91,8 @@ class JobQueue {
   [[nodiscard]] size_t& count(State state) { return counts_[static_cast<size_t>(state)]; }
   [[nodiscard]] size_t count(State state) const { return counts_[static_cast<size_t>(state)]; }
   Job& move(size_t sequence, State to);
+  /// Adds the time since the last change of a job's state to the time that workers were held.
+  void account();
 
   const int64_t workers_;
   const int64_t ahead_;
@@ -94,6 +102,8 @@ class JobQueue {
   size_t first_ = 0;      // the number of that job
   size_t taken_ = 0;
   std::array<size_t, static_cast<size_t>(State::kCount)> counts_{};  // number of jobs by state
+  Clock::time_point changed_at_;
+  std::atomic<int64_t> held_nanos_{0};
   bool dismissed_ = false;
   Clock::time_point interrupted_at_;
 };

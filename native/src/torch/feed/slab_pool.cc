@@ -32,7 +32,9 @@ std::unique_ptr<SlabBlock> SlabPool::acquire() {
       return block;
     }
   }
-  return std::make_unique<SlabBlock>(layout_, device_);
+  auto block = std::make_unique<SlabBlock>(layout_, device_);
+  fresh_.fetch_add(once_ ? 0 : 1, std::memory_order_relaxed);
+  return block;
 }
 
 void SlabPool::give_back(std::unique_ptr<SlabBlock> block) noexcept {

@@ -9,6 +9,7 @@ import io.torchfeed.data.engine.LoadedBatch;
 import io.torchfeed.data.engine.TransferEngine;
 import io.torchfeed.data.task.BatchRequest;
 import io.torchfeed.data.task.IndexRequest;
+import io.torchfeed.data.task.LoaderFigures;
 import io.torchfeed.data.task.LoaderMeter;
 import io.torchfeed.testing.FakeDevice;
 import java.time.Duration;
@@ -145,7 +146,13 @@ class TransferEngineTest {
     assertTakes(2);
     assertTakes(3);
     assertThat(host.taken).containsExactly(0L, 1L, 2L, 3L); // only batches that were requested
-    assertThat(meter.figures(1).transferring()).isPositive();
+    LoaderFigures figures = meter.figures(1);
+    assertThat(figures.transferring()).isPositive();
+    assertThat(figures.flow().awaitingDevice())
+        .isPositive()
+        .isLessThanOrEqualTo(figures.transferring());
+    // 1 ns per byte by the clock of the fake device, and one of eight batches is timed
+    assertThat(figures.flow().copying()).isEqualTo(Duration.ofNanos(8 * 2 * Long.BYTES));
   }
 
   @Test

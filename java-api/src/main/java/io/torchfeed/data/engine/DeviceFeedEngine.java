@@ -30,6 +30,7 @@ final class DeviceFeedEngine implements BatchEngine {
   private final long slabBytes;
   private final int slots;
   private final LoaderMeter meter;
+  private final DeviceTimes times;
   private final ArrayDeque<IndexRequest> requests = new ArrayDeque<>();
   private final ArrayDeque<Sent> ahead = new ArrayDeque<>();
   private long epoch;
@@ -48,6 +49,7 @@ final class DeviceFeedEngine implements BatchEngine {
     this.rowBytes = rowBytes;
     this.slabBytes = batchRows * rowBytes;
     this.meter = meter;
+    this.times = new DeviceTimes(meter);
   }
 
   /** Has no effect: the rows are page-locked where they are. */
@@ -89,6 +91,7 @@ final class DeviceFeedEngine implements BatchEngine {
     }
     LoadedBatch batch = receive(next);
     sendAhead(slots - 1);
+    times.report(values -> feed.run(native_ -> native_.times(values)));
     return batch;
   }
 

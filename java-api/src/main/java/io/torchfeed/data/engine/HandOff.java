@@ -113,6 +113,7 @@ final class HandOff {
     private long start;
     private long parkNanos;
     private boolean wasParked; // at the end of the last wait
+    private long waitedNanos;
 
     // Guarded by the monitor.
     private @Nullable Thread thread;
@@ -138,6 +139,13 @@ final class HandOff {
         } catch (InterruptedException dropped) {
         }
       }
+    }
+
+    /** Returns the time since the last call that waits took. Only for the thread that waits. */
+    long takeWaitedNanos() {
+      long nanos = waitedNanos;
+      waitedNanos = 0;
+      return nanos;
     }
 
     /**
@@ -214,7 +222,9 @@ final class HandOff {
       synchronized (HandOff.this) {
         if (thread != null) {
           thread = null;
-          wasParked = System.nanoTime() - start >= PARK_AFTER_NANOS;
+          long waited = System.nanoTime() - start;
+          waitedNanos += waited;
+          wasParked = waited >= PARK_AFTER_NANOS;
           side.waiting.remove(this);
           if (isSignalled) { // and has not checked since
             isSignalled = false;

@@ -56,7 +56,7 @@ final class JavaEngine implements BatchEngine {
     handOff = new HandOff(options.workers() < Runtime.getRuntime().availableProcessors());
     consumer = handOff.consumer(this::isTakeOver);
     results = new TaskResults(options);
-    tasks = new TaskQueue(options.inOrder());
+    tasks = new TaskQueue(options.inOrder(), options.workers());
     failing = tasks::fail;
     pool = new WorkerPool(options.workers(), options.content(), this::work);
     rewinder = handOff.consumer(() -> !pool.isBusy());
@@ -142,6 +142,7 @@ final class JavaEngine implements BatchEngine {
 
   @Override
   public LoadedBatch take(long due) {
+    long start = System.nanoTime();
     synchronized (handOff) {
       slabs.takeBackLent();
     }
@@ -150,6 +151,8 @@ final class JavaEngine implements BatchEngine {
       LoadedBatch loaded = results.of(task, due);
       tasks.take(task);
       slabs.lend(loaded.hasRows() ? task.slab() : task.drop());
+      long handing = System.nanoTime() - start - consumer.takeWaitedNanos();
+      options.content().meter().taken(handing, tasks.takeHeldNanos(), slabs.takeFresh());
       return loaded;
     }
   }
@@ -327,7 +330,7 @@ final class JavaEngine implements BatchEngine {
 
   private void end(Worker worker, BatchTask task) {
     synchronized (handOff) {
-      task.end(); // another task may be ready now, which this worker checks next
+      tasks.end(task); // another task may be ready now, which this worker checks next
       if (task.isCancelled() || worker.isDismissed() || disturbance.isLast()) {
         drop(task);
       }

@@ -126,7 +126,9 @@ final class NativeEngine implements BatchEngine {
       // An interrupted thread takes a ready batch, but does not wait.
       boolean isInterrupted = Thread.currentThread().isInterrupted();
       try {
-        return taken(isInterrupted ? 0 : Math.max(0, Math.min(left, SLICE_MILLIS)));
+        LoadedBatch batch = taken(isInterrupted ? 0 : Math.max(0, Math.min(left, SLICE_MILLIS)));
+        report(batch, System.nanoTime() - start);
+        return batch;
       } catch (RuntimeException | Error e) {
         if (!isSliceOver(e)) {
           return failed(e);
@@ -150,18 +152,21 @@ final class NativeEngine implements BatchEngine {
     Tensor[] tensors =
         vectors.filled(
             columns -> engine.run(native_ -> native_.take(millis, columns, infoAddress)));
-    LoadedBatch batch =
-        LoadedBatch.gathered(
-            info.get(BatchFeed.kBatch),
-            tensors,
-            info.get(BatchFeed.kRows),
-            info.get(BatchFeed.kBytes),
-            info.get(BatchFeed.kGatherNanos));
-    report(batch);
-    return batch;
+    return LoadedBatch.gathered(
+        info.get(BatchFeed.kBatch),
+        tensors,
+        info.get(BatchFeed.kRows),
+        info.get(BatchFeed.kBytes),
+        info.get(BatchFeed.kGatherNanos));
   }
 
-  private void report(LoadedBatch batch) {
+  private void report(LoadedBatch batch, long nanos) {
+    options
+        .meter()
+        .taken(
+            nanos - info.get(BatchFeed.kAwaitNanos),
+            info.get(BatchFeed.kHeldNanos),
+            info.get(BatchFeed.kFreshSlabs));
     options.meter().worked(batch.nanos, epoch, batch.batch, batch.nanos);
     LoaderEvents.Gather event = LoaderEvents.beginGather();
     if (event != null) {

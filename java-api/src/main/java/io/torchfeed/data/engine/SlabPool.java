@@ -5,6 +5,7 @@ import io.torchfeed.data.task.BatchLayout;
 import io.torchfeed.memory.Slab;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,7 @@ final class SlabPool implements AutoCloseable {
   private volatile @Nullable String device;
   private boolean once;
   private boolean closed;
+  private final AtomicInteger fresh = new AtomicInteger();
 
   public SlabPool(BatchLayout layout, int rows) {
     this.layout = layout;
@@ -56,9 +58,18 @@ final class SlabPool implements AutoCloseable {
 
   public Slab allocate() {
     String pinnedFor = device;
-    return pinnedFor == null
-        ? Slab.allocate(layout.slabColumns(), rows)
-        : Slab.allocatePinned(layout.slabColumns(), rows, pinnedFor);
+    Slab slab =
+        pinnedFor == null
+            ? Slab.allocate(layout.slabColumns(), rows)
+            : Slab.allocatePinned(layout.slabColumns(), rows, pinnedFor);
+    fresh.incrementAndGet();
+    return slab;
+  }
+
+  /** Returns the number of slabs allocated since the last call, except for those used once. */
+  int takeFresh() {
+    int allocated = fresh.getAndSet(0);
+    return once ? 0 : allocated;
   }
 
   /** Takes a slab back, or frees it; null: none. Does not fail for lack of memory. */

@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class TaskQueue {
   private final boolean inOrder;
+  private final int workers;
+  private long changedAt; // the time of the last change
+  private long heldNanos;
   // Lists, which are short: a deque that cannot grow loses its content.
   private final ArrayList<BatchTask> requested = new ArrayList<>();
   private final ArrayList<BatchTask> waiting = new ArrayList<>(); // requested, and not yet begun
@@ -20,14 +23,37 @@ final class TaskQueue {
    * Creates an empty queue.
    *
    * @param inOrder whether batches are taken in the order of their requests
+   * @param workers the number of threads that fill them
    */
-  TaskQueue(boolean inOrder) {
+  TaskQueue(boolean inOrder, int workers) {
     this.inOrder = inOrder;
+    this.workers = workers;
+  }
+
+  /** Adds the time since the last change to the time that workers were held. */
+  private void account() {
+    long now = System.nanoTime();
+    int ready = waiting.isEmpty() ? ready() : 0;
+    if (ready > 0) {
+      heldNanos += (now - changedAt) * Math.max(0, workers - (requested.size() - ready));
+    }
+    changedAt = now;
+  }
+
+  /**
+   * Returns the time since the last call that workers have waited while all batches were begun and
+   * one was ready to be taken, summed over the workers.
+   */
+  long takeHeldNanos() {
+    long nanos = heldNanos;
+    heldNanos = 0;
+    return nanos;
   }
 
   void add(BatchTask task) {
     requested.ensureCapacity(requested.size() + 1);
     waiting.ensureCapacity(waiting.size() + 1);
+    account();
     requested.add(task);
     waiting.add(task);
   }
@@ -49,12 +75,20 @@ final class TaskQueue {
 
   /** Notes that a batch is begun. */
   void begin(BatchTask task) {
+    account();
     waiting.remove(task);
     task.begin();
   }
 
+  /** Notes that a batch is done. */
+  void end(BatchTask task) {
+    account();
+    task.end();
+  }
+
   /** Notes that a batch failed with its worker, which may have died as it began the batch. */
   void fail(BatchTask task) {
+    account();
     waiting.remove(task);
     task.end();
   }
@@ -83,6 +117,7 @@ final class TaskQueue {
   }
 
   void take(BatchTask task) {
+    account();
     requested.remove(task);
   }
 

@@ -41,6 +41,7 @@ public final class TransferEngine implements BatchEngine {
   private final String device;
   private final NativeHandle<NativeDeviceTransfer> transfer;
   private final LoaderMeter meter;
+  private final DeviceTimes times;
   private long epoch;
   private @Nullable LoadedBatch unsent; // taken from the host, and not yet sent
   private @Nullable Sent ahead; // sent, and not yet taken by the consumer
@@ -56,6 +57,7 @@ public final class TransferEngine implements BatchEngine {
     this.device = device;
     this.transfer = transfer;
     this.meter = meter;
+    this.times = new DeviceTimes(meter);
   }
 
   /**
@@ -117,6 +119,7 @@ public final class TransferEngine implements BatchEngine {
     current = next.number;
     ahead = null;
     sendAhead(due + 1);
+    times.report(values -> transfer.run(native_ -> native_.times(values)));
     return received;
   }
 

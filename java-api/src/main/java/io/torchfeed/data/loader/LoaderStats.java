@@ -6,15 +6,11 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.data.task.LoaderFigures;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A snapshot of a loader's deliveries and times so far, over all its passes. Immutable. */
 public final class LoaderStats {
-  private static final double SMALL_SHARE = 0.02;
-  private static final double IDLE_SHARE = 0.5;
-
   private final LoaderFigures figures;
 
   LoaderStats(LoaderFigures figures) {
@@ -121,12 +117,66 @@ public final class LoaderStats {
   }
 
   /**
-   * Returns the time spent handing batches to the copy stream of a device.
+   * Returns the time that the host spent handing batches to the copy stream of a device, with
+   * {@link #awaitingDevice}.
    *
    * @return the time; zero without a device
    */
   public Duration transferring() {
     return figures.transferring();
+  }
+
+  /**
+   * Returns the time, by the device's clock, that copies to a device have taken; the copy stream
+   * was idle for the rest of {@link #elapsed}. Copies count once a later batch is taken. Of batches
+   * of less than 4 MiB, one in eight is timed.
+   *
+   * @return the time; zero without a device, or if its events have no times
+   */
+  public Duration copying() {
+    return figures.flow().copying();
+  }
+
+  /**
+   * Returns the part of {@link #transferring} in which the host waited because the device was two
+   * batches behind, with its copies or with the work before them.
+   *
+   * @return the time; zero without a device
+   */
+  public Duration awaitingDevice() {
+    return figures.flow().awaitingDevice();
+  }
+
+  /**
+   * Returns the time that the consumer's thread spent taking batches from workers, without waiting
+   * for them: a cost per batch, whatever its size.
+   *
+   * @return the time; zero without workers
+   */
+  public Duration handing() {
+    return figures.flow().handing();
+  }
+
+  /**
+   * Returns the time that workers waited while a batch was ready to be taken and no other was left
+   * to begin: the consumer, or the device that it waits for, is slower. For the rest of their idle
+   * time they waited for requests.
+   *
+   * @return the sum over the workers
+   */
+  public Duration held() {
+    return figures.flow().held();
+  }
+
+  /**
+   * Returns the number of times that memory for a batch was allocated, page-locked for a device. It
+   * is reused unless a tensor of an earlier batch keeps it. Not counted with {@link
+   * DataLoaderBuilder#pinMemory()}, where libtorch's allocator reuses it.
+   *
+   * @return at least 0
+   */
+  public long freshSlabs() {
+    return figures.flow().freshSlabs();
   }
 
   /**
@@ -238,7 +288,7 @@ public final class LoaderStats {
   }
 
   private double rate(long amount) {
-    return elapsed().isZero() ? 0 : amount / seconds(elapsed());
+    return elapsed().isZero() ? 0 : amount / LoaderReport.seconds(elapsed());
   }
 
   /**
@@ -247,7 +297,7 @@ public final class LoaderStats {
    * @return in [0, 1]
    */
   public double waitShare() {
-    return share(waited(), elapsed());
+    return LoaderReport.share(waited(), elapsed());
   }
 
   /**
@@ -258,7 +308,7 @@ public final class LoaderStats {
   public double busyShare() {
     return workers() == 0
         ? 0
-        : share(working(), elapsed().minus(starting()).multipliedBy(workers()));
+        : LoaderReport.share(working(), elapsed().minus(starting()).multipliedBy(workers()));
   }
 
   /**
@@ -268,30 +318,7 @@ public final class LoaderStats {
    *     spent starting, sampling and waiting
    */
   public Bottleneck bottleneck() {
-    if (share(starting().plus(waited()).plus(sampling()), elapsed()) < SMALL_SHARE) {
-      return Bottleneck.CONSUMER;
-    }
-    if (starting().compareTo(waited().plus(sampling())) > 0) {
-      return Bottleneck.START;
-    }
-    if (sampling().compareTo(waited()) > 0) {
-      return Bottleneck.SAMPLER;
-    }
-    if (transferring().compareTo(working()) > 0 && share(transferring(), elapsed()) > IDLE_SHARE) {
-      return Bottleneck.TRANSFER;
-    }
-    if (workers() > 0 && busyShare() < IDLE_SHARE / workers()) {
-      return Bottleneck.PREFETCH;
-    }
-    return javaCode() ? Bottleneck.DATASET : Bottleneck.GATHER;
-  }
-
-  private static double share(Duration part, Duration whole) {
-    return whole.isZero() || whole.isNegative() ? 0 : Math.min(1, seconds(part) / seconds(whole));
-  }
-
-  private static double seconds(Duration duration) {
-    return duration.toNanos() / 1e9;
+    return LoaderReport.bottleneck(this);
   }
 
   @Override
@@ -308,35 +335,7 @@ public final class LoaderStats {
   /** Returns one human-readable line. */
   @Override
   public String toString() {
-    String slowestPart =
-        slowest()
-            .map(
-                longest ->
-                    String.format(
-                        Locale.ROOT,
-                        "; slowest %s %d took %.3f ms",
-                        longest.what(),
-                        longest.number(),
-                        seconds(longest.time()) * 1e3))
-            .orElse("");
-    return String.format(
-        Locale.ROOT,
-        "%d batches, %d rows in %.2f s: %.1f thousand rows/s, %.1f MB/s;%s starting %.2f %%,"
-            + " waited %.2f %%, %.1f of %d batches ready, %d workers busy %.0f %%%s; bottleneck: %s",
-        batches(),
-        rows(),
-        seconds(elapsed()),
-        rowsPerSecond() / 1e3,
-        bytesPerSecond() / 1e6,
-        skipped() == 0 ? "" : " %d samples skipped;".formatted(skipped()),
-        100 * share(starting(), elapsed()),
-        100 * waitShare(),
-        ready(),
-        prefetch(),
-        workers(),
-        100 * busyShare(),
-        slowestPart,
-        bottleneck());
+    return LoaderReport.line(this);
   }
 
   /** The stage whose speed-up would shorten an epoch most. */
@@ -359,8 +358,20 @@ public final class LoaderStats {
     /** The copy to the device. */
     TRANSFER("the transfer to the device: send smaller dtypes, and convert on the device"),
 
-    /** The wait between batches, while workers are idle most of the time. */
-    PREFETCH("too little prefetch: workers are idle while the consumer waits");
+    /** The work on the device, which the copies to it wait for: its data arrives in time. */
+    DEVICE("the work on the device: data arrives in time"),
+
+    /** The thread that takes batches and starts their copies, one after the other. */
+    HAND_OVER("the taking of batches, one by one: make them larger"),
+
+    /** The memory of batches, which is new for most of them. */
+    MEMORY("fresh memory for most batches: close the tensors of earlier ones, or copy them"),
+
+    /** The wait for one batch, while those after it are ready and workers are idle. */
+    PREFETCH("too little prefetch: workers are idle while the consumer waits"),
+
+    /** The wait for batches, while workers have none to begin. */
+    REQUESTS("too few batches at a time: make them smaller, or read more shards or longer epochs");
 
     private final String advice;
 

@@ -22,7 +22,16 @@ public record LoaderFigures(
     Optional<Slowest> slowest,
     boolean javaCode,
     long skipped,
-    List<Skipped> firstSkipped) {
+    List<Skipped> firstSkipped,
+    Flow flow) {
+  /** How batches went from the workers to the consumer, and to a device. */
+  public record Flow(
+      Duration copying, Duration awaitingDevice, Duration handing, Duration held, long freshSlabs) {
+    /** The flow before the first batch. */
+    public static final Flow NONE =
+        new Flow(Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ZERO, 0);
+  }
+
   /** A sample that was left out of its batch. */
   public record Skipped(long index, long epoch, String reason) {}
 

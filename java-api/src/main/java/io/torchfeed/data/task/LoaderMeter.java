@@ -16,6 +16,11 @@ public final class LoaderMeter {
   private long samplingNanos;
   private long workNanos;
   private long transferNanos;
+  private long copyNanos;
+  private long deviceWaitNanos;
+  private long handNanos;
+  private long heldNanos;
+  private long freshSlabs;
   private long startNanos;
   private long startWaitNanos;
   private long ready;
@@ -80,6 +85,25 @@ public final class LoaderMeter {
     transferNanos += nanos;
   }
 
+  /** Counts copies by the device's clock, and the host's waits for the device. */
+  public synchronized void copied(long copying, long waiting) {
+    copyNanos += copying;
+    deviceWaitNanos += waiting;
+  }
+
+  /**
+   * Counts the taking of a batch.
+   *
+   * @param handing the time that it took, without the wait for the batch
+   * @param held the time, since the batch before, that workers waited for one to be taken
+   * @param fresh the number of slabs that were allocated since then
+   */
+  public synchronized void taken(long handing, long held, long fresh) {
+    handNanos += workers == 0 ? 0 : handing; // without workers, the time to load it
+    heldNanos += held;
+    freshSlabs += fresh;
+  }
+
   public synchronized LoaderFigures figures(int prefetch) {
     return new LoaderFigures(
         batches,
@@ -97,7 +121,13 @@ public final class LoaderMeter {
         slowest(),
         javaCode,
         skipped.count(),
-        skipped.first());
+        skipped.first(),
+        new LoaderFigures.Flow(
+            Duration.ofNanos(copyNanos),
+            Duration.ofNanos(deviceWaitNanos),
+            Duration.ofNanos(handNanos),
+            Duration.ofNanos(heldNanos),
+            freshSlabs));
   }
 
   private Optional<LoaderFigures.Slowest> slowest() {

@@ -15,6 +15,7 @@ import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.text.ParseException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
 import java.util.stream.LongStream;
@@ -22,6 +23,7 @@ import jdk.jfr.Configuration;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
+import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -88,6 +90,42 @@ abstract class LoaderStatsContract {
     assertThat(stats.toString())
         .startsWith("4 batches, 14 rows in ")
         .contains("%d workers busy ".formatted(workers), "bottleneck: ");
+  }
+
+  @Test
+  void theWayOfBatchesToAConsumerThatRestsIsMeasured() throws InterruptedException {
+    try (DataLoader loader = data.over().batchSize(2).workers(1).build()) {
+      try (Batches batches = loader.epoch(0)) {
+        while (batches.hasNext()) {
+          batches.next();
+          Thread.sleep(20);
+        }
+      }
+      LoaderStats stats = loader.stats();
+      assertThat(stats.held()).isPositive().isLessThanOrEqualTo(stats.elapsed());
+      assertThat(stats.handing()).isPositive().isLessThanOrEqualTo(stats.elapsed());
+      assertThat(stats.freshSlabs()).isBetween(1L, 5L);
+      assertThat(stats.copying()).isZero();
+      assertThat(stats.awaitingDevice()).isZero();
+    }
+  }
+
+  @Test
+  void memoryIsFreshOnlyForTensorsThatAreKept() {
+    try (DataLoader loader = data.over().batchSize(2).workers(0).build()) {
+      drain(loader.epoch(0));
+      drain(loader.epoch(1));
+      assertThat(loader.stats().freshSlabs()).isBetween(1L, 4L);
+      assertThat(loader.stats().handing()).isZero(); // without workers
+      assertThat(loader.stats().held()).isZero();
+      List<Tensor> tensors = new ArrayList<>();
+      long before = loader.stats().freshSlabs();
+      try (Batches batches = loader.epoch(2)) {
+        batches.forEachRemaining(batch -> tensors.add(batch.tensor(0).detach()));
+      }
+      assertThat(loader.stats().freshSlabs() - before).isBetween(3L, 5L);
+      tensors.forEach(Tensor::close);
+    }
   }
 
   @Test

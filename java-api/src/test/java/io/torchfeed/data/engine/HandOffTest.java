@@ -60,6 +60,18 @@ class HandOffTest {
         || worker.getState() == Thread.State.WAITING;
   }
 
+  @Test
+  void theTimeOfWaitsAddsUpUntilItIsTaken() throws InterruptedException {
+    HandOff.Waiter waiter = handOff.consumer(() -> permits > 0);
+    long limit = TimeUnit.MILLISECONDS.toNanos(3);
+    assertThat(waiter.await(limit)).isFalse();
+    assertThat(waiter.await(limit)).isFalse();
+    assertThat(waiter.takeWaitedNanos()).isGreaterThanOrEqualTo(2 * limit);
+    permit(1, HandOff::completed);
+    assertThat(waiter.await(limit)).isTrue();
+    assertThat(waiter.takeWaitedNanos()).isZero();
+  }
+
   private void permit(int number, Consumer<HandOff> signal) {
     synchronized (handOff) {
       permits = number;
