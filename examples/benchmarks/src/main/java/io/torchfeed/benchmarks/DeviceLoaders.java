@@ -6,14 +6,17 @@ import io.torchfeed.data.loader.Batch;
 import io.torchfeed.data.loader.Batches;
 import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.data.loader.DataLoaderBuilder;
+import io.torchfeed.data.loader.LoaderStats;
 import io.torchfeed.memory.DType;
 import io.torchfeed.memory.DeviceBatch;
 import io.torchfeed.memory.DeviceTransfer;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import io.torchfeed.sampler.order.ShuffledSampler;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
+import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -24,14 +27,18 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 /**
  * A program that measures how fast rows in host memory arrive on a device in random order, whole
  * epochs until the seconds of a setting are over, beside bare copies of as many bytes: gathered by
- * the device itself, or by workers. {@code peers/device.py loaders} is the same in Python.
- * Arguments: the device, the seconds, and the numbers of workers; -1 stands for the device.
+ * the device itself, or by workers. {@code peers/device.py loaders} is the same in Python. For each
+ * setting it also prints the time of each stage per batch; the longest bounds the rate. Arguments:
+ * the device, the seconds, and the numbers of workers; -1 stands for the device.
+ *
+ * <p>The property {@code torchfeed.fake.device} names the library of the fake device, whose copies
+ * take the time that {@code TORCHFEED_FAKE_DEVICE_RATE} says, in bytes per second, and no processor.
  */
 final class DeviceLoaders {
   private static final List<Integer> BATCHES = List.of(64, 256, 1024);
   private static final int IMAGES = 4096;
   private static final int DIGITS = 60_000;
-  private static final int COPIES = 4; // of the rows in an epoch
+  private static final int COPIES = 4; // of the rows in an epoch, on a device with hardware
 
   private static final double MAX_BYTES = 200e6; // of a batch, which is page-locked many times
 
@@ -49,10 +56,19 @@ final class DeviceLoaders {
   public static void main(String[] args) {
     List<Integer> workers = Stream.of(args).skip(2).map(Integer::valueOf).toList();
     DeviceLoaders all = new DeviceLoaders(args[0], Double.parseDouble(args[1]), workers);
+    String fake = System.getProperty("torchfeed.fake.device");
     try (PointerScope scope = new PointerScope()) {
-      all.measure("3x224x224 uint8", bytes().repeat(COPIES, 1, 1, 1));
-      all.measure("1x28x28 float32", torch.rand(DIGITS, 1, 28, 28).repeat(COPIES, 1, 1, 1));
-      all.measure("3x224x224 float32", bytes().to(ScalarType.Float));
+      if (fake == null) {
+        all.measure("3x224x224 uint8", bytes().repeat(COPIES, 1, 1, 1));
+        all.measure("1x28x28 float32", torch.rand(DIGITS, 1, 28, 28).repeat(COPIES, 1, 1, 1));
+        all.measure("3x224x224 float32", bytes().to(ScalarType.Float));
+      } else {
+        Loader.load(torch.class);
+        System.load(fake);
+        all.measure("3x224x224 uint8", bytes());
+        all.measure("1x28x28 float32", torch.rand(DIGITS, 1, 28, 28));
+        all.measure("2 float32", torch.rand(COPIES * DIGITS, 2)); // hardly any bytes
+      }
     }
   }
 
@@ -82,18 +98,34 @@ final class DeviceLoaders {
               (count < 0 ? builder.gatherOnDevice() : builder.workers(count)).build()) {
             double rate = rate(loader, rows);
             System.out.printf(
-                "torchfeed %s, batch %d, %s: %.0f rows/s, %.2f GB/s, %.2f of copies (%s)%n",
+                "torchfeed %s, batch %d, %s: %.0f rows/s, %.2f GB/s, %.2f of copies; %s (%s)%n",
                 row,
                 batch,
                 count < 0 ? "the device" : count + " workers",
                 rate,
                 rate * bytes / 1e9,
                 rate * bytes / limit,
+                stages(loader.stats()),
                 loader.stats());
           }
         }
       }
     }
+  }
+
+  private static String stages(LoaderStats stats) {
+    Duration handing =
+        stats.handing().plus(stats.transferring()).minus(stats.awaitingDevice());
+    return String.format(
+        "us per batch %.1f: gathering %.1f, handing over %.1f, copying %.1f",
+        micros(stats.elapsed().minus(stats.starting()), stats),
+        micros(stats.working(), stats) / Math.max(1, stats.workers()),
+        micros(handing, stats),
+        micros(stats.copying(), stats));
+  }
+
+  private static double micros(Duration time, LoaderStats stats) {
+    return time.toNanos() / 1e3 / stats.batches();
   }
 
   private double rate(DataLoader loader, long rows) {
