@@ -2,6 +2,7 @@
 package io.torchfeed.checkpoint;
 
 import io.torchfeed.checkpoint.Checkpoint.Metric;
+import io.torchfeed.checkpoint.Manifest.SavedPart;
 import io.torchfeed.checkpoint.StateCopy.Copy;
 import io.torchfeed.checkpoint.StateCopy.Share;
 import io.torchfeed.internal.FileReplacement;
@@ -36,9 +37,10 @@ final class CheckpointWriter {
   /**
    * Writes a checkpoint, names it as the latest and deletes those that are too old.
    *
+   * @param check throws if the state is not that of one moment; run once all of it is written
    * @throws CheckpointException if it cannot be written
    */
-  void write(long step, Copy copy, Set<String> own) {
+  void write(long step, Copy copy, Set<String> own, Runnable check) {
     try {
       prepare(each -> true);
       Path partial = Files.createDirectory(folder.newHidden(step, CheckpointFolder.PARTIAL));
@@ -46,6 +48,7 @@ final class CheckpointWriter {
         StepFolder files = new StepFolder(partial);
         files.writeManifest(
             ShardedManifest.ofOne(step, files.writeTensors(copy, Map.of()), own, copy.metric()));
+        check.run();
         publish(partial, step);
       } catch (Throwable e) {
         deleteQuietly(partial, e);
@@ -60,10 +63,11 @@ final class CheckpointWriter {
    * Compares the state with the other ranks, writes a rank's share of it and waits for theirs; rank
    * 0 names the checkpoint as the latest.
    *
+   * @param check throws if the share is not that of one moment; run once all of it is written
    * @throws CheckpointException if it cannot be written, or another rank has given up, is late or
    *     has another state
    */
-  void write(long step, Share share, Set<String> own, Shards shards) {
+  void write(long step, Share share, Set<String> own, Shards shards, Runnable check) {
     Path partial = folder.partial(step, shards.run());
     boolean isFirst = shards.part().rank() == 0;
     try {
@@ -76,9 +80,9 @@ final class CheckpointWriter {
       try {
         StepFolder files = new StepFolder(partial);
         meeting.agree(share.layout());
-        meeting.put(
-            new Manifest(
-                step, 1, files.writeTensors(share.copy(), share.fileNames()), Map.of(), null));
+        Map<String, SavedPart> written = files.writeTensors(share.copy(), share.fileNames());
+        check.run();
+        meeting.put(new Manifest(step, 1, written, Map.of(), null));
         if (isFirst) {
           List<Manifest> all = meeting.all();
           Metric metric = share.copy().metric();

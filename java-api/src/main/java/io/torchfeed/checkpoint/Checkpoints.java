@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 
 /**
@@ -99,7 +99,7 @@ public final class Checkpoints implements AutoCloseable {
         step,
         () -> state.copy(Stateful::sharedStateDict),
         Copying.NEVER,
-        taken -> writer.write(step, taken, state.namesOfEachRank()));
+        (taken, check) -> writer.write(step, taken, state.namesOfEachRank(), check));
     background.await();
   }
 
@@ -128,7 +128,7 @@ public final class Checkpoints implements AutoCloseable {
         step,
         () -> Share.of(state, shards.part(), false),
         Copying.NEVER,
-        share -> writer.write(step, share, state.namesOfEachRank(), shards));
+        (share, check) -> writer.write(step, share, state.namesOfEachRank(), shards, check));
     background.await();
   }
 
@@ -148,7 +148,11 @@ public final class Checkpoints implements AutoCloseable {
    */
   public void saveInBackground(long step, TrainingState state) {
     requireNonNull(state, "state");
-    start(step, state::held, copying, taken -> writer.write(step, taken, state.namesOfEachRank()));
+    start(
+        step,
+        state::held,
+        copying,
+        (taken, check) -> writer.write(step, taken, state.namesOfEachRank(), check));
   }
 
   /**
@@ -170,14 +174,14 @@ public final class Checkpoints implements AutoCloseable {
         step,
         () -> Share.of(state, shards.part(), true),
         copying,
-        share -> writer.write(step, share, state.namesOfEachRank(), shards));
+        (share, check) -> writer.write(step, share, state.namesOfEachRank(), shards, check));
   }
 
   private <T extends StateCopy> void start(
-      long step, Supplier<T> taken, Copying when, Consumer<T> write) {
+      long step, Supplier<T> taken, Copying when, BiConsumer<T, Runnable> write) {
     requireStep(step);
     requireOpen();
-    background.start(taken, when, write);
+    background.start(folder.step(step), taken, when, write);
   }
 
   /**

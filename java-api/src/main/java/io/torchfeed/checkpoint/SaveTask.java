@@ -6,10 +6,12 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
+import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.internal.Failures;
 import io.torchfeed.internal.Quotes;
-import io.torchfeed.internal.saving.Aside;
 import io.torchfeed.internal.saving.BackgroundTask;
-import java.io.IOException;
+import io.torchfeed.internal.saving.Lanes;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -18,8 +20,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
+import java.util.TreeSet;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
@@ -36,6 +38,7 @@ final class SaveTask implements AutoCloseable {
 
   private final BackgroundTask task = new BackgroundTask("torchfeed-checkpoint");
   private final CopyMemory memory = new CopyMemory();
+  private volatile Watched watched = new Watched(Path.of(""), Map.of());
 
   /** The moment at which tensors are copied that a state shares with its objects. */
   enum Copying {
@@ -52,13 +55,14 @@ final class SaveTask implements AutoCloseable {
   /**
    * Starts a save.
    *
+   * @param path where the state is saved, for messages
    * @param taken returns the state
-   * @param write writes it
+   * @param write writes it, and runs what it is given before the files take effect
    * @throws RuntimeException or an Error of the save before it, or of the state; then nothing is
    *     saved
    */
   synchronized <T extends StateCopy> void start(
-      Supplier<T> taken, Copying copying, Consumer<T> write) {
+      Path path, Supplier<T> taken, Copying copying, BiConsumer<T, Runnable> write) {
     task.await(); // so that at most one copy is in memory
     T copy = taken.get();
     try {
@@ -66,57 +70,99 @@ final class SaveTask implements AutoCloseable {
         int threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
         copy.own(memory.copy(copy.shared(), threads));
       }
+      Map<String, Tensor> left = copying == Copying.IN_BACKGROUND ? copy.shared() : Map.of();
+      Watched watching = new Watched(path, left);
+      watched = watching;
       task.start(
-          copying == Copying.IN_BACKGROUND ? copying(copy) : () -> {},
+          left.isEmpty() ? () -> {} : () -> copy(path, copy, left, watching),
           () -> {
-            try (copy) {
-              write.accept(copy);
+            try (watching;
+                copy) {
+              write.accept(copy, watching::requireNone);
             }
           });
     } catch (RuntimeException | Error e) { // the JVM exits, or has no more threads
+      watched.close();
       copy.close();
       throw e;
     }
   }
 
-  /** Returns the task that copies; the versions of the tensors are taken now. */
-  private Runnable copying(StateCopy copy) {
-    Map<String, Tensor> shared = copy.shared();
-    Map<String, Long> versions = versions(shared);
-    return () -> {
-      try {
-        Map<String, Tensor> copies = memory.copy(shared, 1); // the step has the other processors
-        Map<String, Long> changed = versions(shared);
-        copy.own(copies);
-        changed.entrySet().removeAll(versions.entrySet());
-        requireNone(changed.keySet());
-      } catch (RuntimeException | Error e) {
-        copy.close();
+  private void copy(Path path, StateCopy copy, Map<String, Tensor> shared, Watched watching) {
+    try {
+      copy.own(memory.copy(shared, 1)); // the step has the other processors
+      watching.requireNone();
+    } catch (RuntimeException | Error e) {
+      watching.close();
+      copy.close();
+      if (e instanceof Error || e instanceof CheckpointException) {
         throw e;
       }
-    };
+      throw new CheckpointException(
+          path, Problem.UNWRITABLE, "the state cannot be copied: " + Failures.reason(e), e);
+    }
   }
 
-  /** Returns how often each tensor has changed, as libtorch counts it. */
-  private static Map<String, Long> versions(Map<String, Tensor> tensors) {
-    Map<String, Long> versions = new TreeMap<>();
-    tensors.forEach(
-        (name, tensor) -> versions.put(name, tensor.is_inference() ? 0 : tensor._version()));
-    return versions;
-  }
+  /**
+   * Tensors that must not change while they are copied. libtorch counts a change at its end, so
+   * that one may have begun before the copy, and be seen later.
+   */
+  private static final class Watched implements AutoCloseable {
+    private final Path path;
 
-  private static void requireNone(Set<String> changed) {
-    if (!changed.isEmpty()) {
-      throw new IllegalStateException(
-          "tensors changed while they were copied: %s; with withCopyInBackground(true), call"
-                  .formatted(Quotes.listed(", ", changed))
-              + " awaitCopied() before anything changes parameters or the state of an optimizer");
+    // guarded by this
+    private final Map<String, Tensor> tensors = new TreeMap<>();
+    private final Map<String, Long> versions = new TreeMap<>();
+    private final Set<String> changed = new TreeSet<>();
+
+    Watched(Path path, Map<String, Tensor> tensors) {
+      this.path = path;
+      tensors.forEach(
+          (name, tensor) -> {
+            this.tensors.put(name, CopyMemory.view(tensor));
+            versions.put(name, version(tensor));
+          });
+    }
+
+    private static long version(Tensor tensor) {
+      return tensor.is_inference() ? 0 : tensor._version();
+    }
+
+    private synchronized void look() {
+      tensors.forEach(
+          (name, tensor) -> {
+            if (version(tensor) != requireNonNull(versions.get(name))) {
+              changed.add(name);
+            }
+          });
+    }
+
+    /** Requires that none has changed until now, or until {@link #close}. */
+    synchronized void requireNone() {
+      look();
+      if (!changed.isEmpty()) {
+        throw new CheckpointException(
+            path,
+            Problem.UNWRITABLE,
+            "tensors changed while they were copied: %s; with withCopyInBackground(true), call"
+                    .formatted(Quotes.listed(", ", changed))
+                + " awaitCopied() before anything changes parameters or the state of an optimizer");
+      }
+    }
+
+    /** Looks for changes once more; later ones do no harm. */
+    @Override
+    public synchronized void close() {
+      look();
+      tensors.values().forEach(Tensor::close);
+      tensors.clear();
     }
   }
 
   /** Waits until the state may change. */
   void awaitCopied() {
     task.awaitFirst();
+    watched.close();
   }
 
   /** Waits for the disk; throws a failure once. */
@@ -162,7 +208,8 @@ final class SaveTask implements AutoCloseable {
       try {
         fit(tensors);
         try (PointerScope scope = new PointerScope()) {
-          run(pieces(tensors), threads);
+          List<Piece> pieces = pieces(tensors);
+          Lanes.run("torchfeed-copy", threads, pieces.size(), i -> pieces.get(i).copy());
         }
         Map<String, Tensor> copies = new LinkedHashMap<>();
         tensors.keySet().forEach(name -> copies.put(name, view(requireNonNull(kept.get(name)))));
@@ -216,33 +263,6 @@ final class SaveTask implements AutoCloseable {
             }
           });
       return pieces;
-    }
-
-    private static void run(List<Piece> pieces, int threads) {
-      AtomicInteger next = new AtomicInteger();
-      List<Aside<Boolean>> others = new ArrayList<>();
-      try {
-        for (int i = 1; i < Math.min(threads, pieces.size()); i++) {
-          others.add(Aside.start("torchfeed-copy", isStopped -> take(pieces, next)));
-        }
-        take(pieces, next);
-        for (Aside<Boolean> other : others) {
-          other.await();
-        }
-      } catch (IOException e) {
-        throw new IllegalStateException("a tensor could not be copied", e);
-      } finally {
-        others.forEach(Aside::close); // no thread reads memory that may be freed
-      }
-    }
-
-    private static boolean take(List<Piece> pieces, AtomicInteger next) {
-      int at = next.getAndIncrement();
-      while (at < pieces.size()) {
-        pieces.get(at).copy();
-        at = next.getAndIncrement();
-      }
-      return true;
     }
 
     /** Frees the memory; no effect the second time. */

@@ -34,7 +34,10 @@ class CheckpointProcessTest {
 
   /** Returns the step of the checkpoint, whose numbers must all be of that step. */
   private long load(boolean isLarge) {
-    CheckpointProgram program = CheckpointProgram.ofSize(isLarge);
+    return load(CheckpointProgram.ofSize(isLarge));
+  }
+
+  private long load(CheckpointProgram program) {
     try (Checkpoints checkpoints = Checkpoints.open(run)) {
       Checkpoint loaded = checkpoints.load(program.state()).orElseThrow();
       assertThat(loaded.skipped()).isEmpty();
@@ -54,12 +57,21 @@ class CheckpointProcessTest {
 
   @Test
   void aKilledProcessLosesNoCheckpointThatWasSaved() throws Exception {
+    kill("loop", CheckpointProgram.ofSize(true));
+  }
+
+  /** Its files are large enough to be flushed while they are written. */
+  @Test
+  void aProcessThatIsKilledWhileItSavesInTheBackgroundLosesNoneEither() throws Exception {
+    kill("background", CheckpointProgram.large());
+  }
+
+  private void kill(String how, CheckpointProgram program) throws Exception {
     long last = 0;
     Random random = new Random(KILLS);
     for (int kill = 0; kill < KILLS; kill++) {
-      int lines = 1 + random.nextInt(5);
-      try (TestJvm jvm =
-          TestJvm.start(folder, Map.of(), List.of(), PROGRAM, run.toString(), "loop")) {
+      int lines = 2 + random.nextInt(4);
+      try (TestJvm jvm = TestJvm.start(folder, Map.of(), List.of(), PROGRAM, run.toString(), how)) {
         jvm.await(output -> output.size() >= lines);
         LockSupport.parkNanos(random.nextInt(20_000_000)); // the moment within a save
         jvm.signal("KILL");
@@ -67,7 +79,7 @@ class CheckpointProcessTest {
         List<String> saved = jvm.output().stream().filter(line -> line.startsWith(SAVED)).toList();
         long told = Long.parseLong(saved.get(saved.size() - 1).substring(SAVED.length()));
         assertThat(told).isGreaterThan(last);
-        last = load(true);
+        last = load(program);
         assertThat(last).isGreaterThanOrEqualTo(told);
       }
     }
@@ -76,8 +88,19 @@ class CheckpointProcessTest {
   /** A limit of the file size refuses writes as a full disk does, without needing one. */
   @Test
   void aFullDiskLeavesTheLastCheckpointAndNothingElse() throws Exception {
-    List<String> command = new ArrayList<>(TestJvm.after("ulimit -f 512")); // of 512 bytes
-    command.addAll(TestJvm.command(List.of("-XX:-UsePerfData"), PROGRAM, run.toString(), "fill"));
+    fill("ulimit -f 512", "fill");
+  }
+
+  /** As much as is flushed while it is written fits. */
+  @Test
+  void aDiskThatIsFullInTheBackgroundLeavesTheLastCheckpointAndNothingElse() throws Exception {
+    fill("ulimit -f 70000", "fill-large");
+  }
+
+  /** Fills a disk by a state that is larger than a number of blocks of 512 bytes. */
+  private void fill(String limit, String how) throws Exception {
+    List<String> command = new ArrayList<>(TestJvm.after(limit));
+    command.addAll(TestJvm.command(List.of("-XX:-UsePerfData"), PROGRAM, run.toString(), how));
     try (TestJvm jvm = TestJvm.launch(folder, Map.of(), command)) {
       assertThat(jvm.exitCode()).as("%s", jvm.output()).isZero();
       assertThat(jvm.output())

@@ -12,6 +12,9 @@ final class CheckpointProgram {
   private static final int ELEMENTS = 300_000;
   private static final int SMALL = 100;
 
+  /** More bytes than are written before the first flush. */
+  private static final int LARGE = 12 << 20;
+
   private final Module module = new Module();
   private final Tensor weight;
 
@@ -42,6 +45,8 @@ final class CheckpointProgram {
     switch (arguments[1]) {
       case "exit" -> exit(folder);
       case "loop" -> loop(folder);
+      case "background" -> background(folder);
+      case "fill-large" -> fillInBackground(folder);
       default -> fill(folder);
     }
   }
@@ -66,6 +71,39 @@ final class CheckpointProgram {
     }
   }
 
+  /** Saves a large state while the next one is made. */
+  private static void background(Path folder) {
+    CheckpointProgram program = new CheckpointProgram(LARGE);
+    CheckpointOptions options = CheckpointOptions.defaults().withCopyInBackground(true);
+    try (Checkpoints checkpoints = Checkpoints.open(folder, options)) {
+      long step = checkpoints.load(program.state()).map(Checkpoint::step).orElse(0L);
+      while (true) {
+        step++;
+        program.set(step);
+        checkpoints.saveInBackground(step, program.state()); // waits for the one before
+        System.out.println("saved " + (step - 1));
+        checkpoints.awaitCopied();
+      }
+    }
+  }
+
+  private static void fillInBackground(Path folder) {
+    CheckpointProgram large = new CheckpointProgram(LARGE);
+    CheckpointProgram small = new CheckpointProgram(SMALL);
+    try (Checkpoints checkpoints = Checkpoints.open(folder)) {
+      small.set(1);
+      checkpoints.saveInBackground(1, small.state());
+      checkpoints.saveInBackground(2, large.state());
+      try {
+        checkpoints.saveInBackground(3, small.state());
+      } catch (CheckpointException e) {
+        System.out.println(e.problem() + " " + e.getMessage());
+      }
+      small.set(3);
+      checkpoints.saveInBackground(3, small.state());
+    }
+  }
+
   /** Saves a small state, and then one that is larger than the limit of the process's files. */
   private static void fill(Path folder) {
     CheckpointProgram small = new CheckpointProgram(SMALL);
@@ -80,6 +118,10 @@ final class CheckpointProgram {
       small.set(3);
       checkpoints.save(3, small.state());
     }
+  }
+
+  static CheckpointProgram large() {
+    return new CheckpointProgram(LARGE);
   }
 
   static CheckpointProgram ofSize(boolean isLarge) {

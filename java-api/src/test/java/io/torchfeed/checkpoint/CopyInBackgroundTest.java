@@ -222,8 +222,9 @@ class CopyInBackgroundTest {
           checkpoints.await();
           checkpoints.load(net.state());
           assertThat(weight.eq(new Scalar((double) step)).all().item_bool()).isTrue();
-        } catch (IllegalStateException e) {
+        } catch (CheckpointException e) {
           assertThat(e)
+              .hasMessageStartingWith(folder.resolve(CheckpointFolder.nameOf(step)) + ": ")
               .hasMessageContaining("model/weight")
               .hasMessageContaining("awaitCopied() before");
           failures++;
