@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.SaveTask.Copying;
 import io.torchfeed.checkpoint.StateCopy.Share;
+import io.torchfeed.checkpoint.StepFolder.SavedParts;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency.AllGather;
 import java.nio.channels.ClosedByInterruptException;
@@ -14,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import java.util.function.LongFunction;
 import java.util.function.Supplier;
 
 /**
@@ -204,7 +206,8 @@ public final class Checkpoints implements AutoCloseable {
 
   /**
    * Loads the checkpoint that {@code LATEST} names or, if a file of it is damaged or missing, the
-   * newest good one before it. All files are checked before a part is loaded.
+   * newest good one before it. All files are checked before a part is loaded: each is read once,
+   * into memory for one more copy of the state, while other threads make its digest.
    *
    * @param state receives it; must have the parts that were saved
    * @return the checkpoint; empty if the folder has none
@@ -235,9 +238,15 @@ public final class Checkpoints implements AutoCloseable {
     background.await();
     List<CheckpointException> skipped = new ArrayList<>();
     List<Long> steps = folder.candidates(skipped);
+    return first(steps, skipped, step -> load(step, state, rank, skipped));
+  }
+
+  /** Returns the first that is good; the problems of those before it are added. */
+  private Optional<Checkpoint> first(
+      List<Long> steps, List<CheckpointException> skipped, LongFunction<Checkpoint> load) {
     for (long step : steps) {
       try {
-        return Optional.of(load(step, state, rank, skipped));
+        return Optional.of(load.apply(step));
       } catch (CheckpointException e) {
         if (e.problem() == Problem.MISMATCH || e.getCause() instanceof ClosedByInterruptException) {
           throw e;
@@ -272,13 +281,11 @@ public final class Checkpoints implements AutoCloseable {
     requireNonNull(gather, "gather");
     requireOpen();
     background.await();
-    CommonCheckpoint common = new CommonCheckpoint(folder, rank);
-    if (!common.isFound(gather)) {
-      return Optional.empty();
+    try (CommonCheckpoint common = new CommonCheckpoint(folder, rank)) {
+      return common.isFound(gather)
+          ? Optional.of(loaded(common.parts(), common.step(), state, common.skipped()))
+          : Optional.empty();
     }
-    common.files().load(common.manifest(), state, rank);
-    return Optional.of(
-        new Checkpoint(common.files().path(), common.step(), common.manifest(), common.skipped()));
   }
 
   /**
@@ -296,23 +303,11 @@ public final class Checkpoints implements AutoCloseable {
   public Optional<Checkpoint> loadBest(TrainingState parts) {
     requireNonNull(parts, "parts");
     List<CheckpointException> skipped = new ArrayList<>();
-    for (long step : folder.bestOf(steps())) {
-      StepFolder files = new StepFolder(folder.step(step));
-      try {
-        Manifest manifest = files.verify(parts.names());
-        files.load(manifest, parts, Part.whole());
-        return Optional.of(new Checkpoint(files.path(), step, manifest, skipped));
-      } catch (CheckpointException e) {
-        if (e.problem() == Problem.MISMATCH || e.getCause() instanceof ClosedByInterruptException) {
-          throw e;
-        }
-        skipped.add(e);
-      }
-    }
-    if (skipped.isEmpty()) {
-      return Optional.empty();
-    }
-    throw folder.noneOf(skipped);
+    return first(
+        folder.bestOf(steps()),
+        skipped,
+        step ->
+            loaded(new StepFolder(folder.step(step)).read(parts.names()), step, parts, skipped));
   }
 
   /**
@@ -366,10 +361,15 @@ public final class Checkpoints implements AutoCloseable {
 
   private Checkpoint load(
       long step, TrainingState state, Part rank, List<CheckpointException> skipped) {
-    StepFolder files = new StepFolder(folder.step(step));
-    Manifest manifest = files.verify(rank);
-    files.load(manifest, state, rank);
-    return new Checkpoint(files.path(), step, manifest, skipped);
+    return loaded(new StepFolder(folder.step(step)).read(rank), step, state, skipped);
+  }
+
+  private static Checkpoint loaded(
+      SavedParts saved, long step, TrainingState state, List<CheckpointException> skipped) {
+    try (saved) {
+      saved.load(state);
+      return new Checkpoint(saved.path(), step, saved.manifest(), skipped);
+    }
   }
 
   private static void requireStep(long step) {

@@ -4,6 +4,7 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.checkpoint.StepFolder.SavedParts;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency.AllGather;
 import java.io.ByteArrayOutputStream;
@@ -24,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * The newest checkpoint that all ranks can read. Each looks for its own, all return to the oldest
  * of these, and look again until they have the same one.
  */
-final class CommonCheckpoint {
+final class CommonCheckpoint implements AutoCloseable {
   private static final long NONE = -1;
   private static final long SEEN_NANOS = TimeUnit.SECONDS.toNanos(3);
   private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
@@ -33,7 +34,7 @@ final class CommonCheckpoint {
   private final Part rank;
   private final List<CheckpointException> skipped = new ArrayList<>();
   private long step = NONE;
-  private @Nullable Manifest manifest;
+  private @Nullable SavedParts parts;
   private @Nullable CheckpointException refusal;
 
   CommonCheckpoint(CheckpointFolder folder, Part rank) {
@@ -45,12 +46,9 @@ final class CommonCheckpoint {
     return step;
   }
 
-  StepFolder files() {
-    return new StepFolder(folder.step(step));
-  }
-
-  Manifest manifest() {
-    return requireNonNull(manifest, "the manifest of a checkpoint");
+  /** Returns its parts for this rank; {@link #close} closes them. */
+  SavedParts parts() {
+    return requireNonNull(parts, "the parts of a checkpoint");
   }
 
   List<CheckpointException> skipped() {
@@ -188,11 +186,12 @@ final class CommonCheckpoint {
     if (step != NONE && step <= limit) {
       return;
     }
+    close(); // so that one state at a time is in memory
     step = NONE;
     for (long each : steps) {
       if (each <= limit && refusal == null) {
         try {
-          manifest = new StepFolder(folder.step(each)).verify(rank);
+          parts = new StepFolder(folder.step(each)).read(rank);
           step = each;
           return;
         } catch (CheckpointException e) {
@@ -233,5 +232,14 @@ final class CommonCheckpoint {
 
   private static String text(long step) {
     return step == NONE ? "none" : "one after %d steps".formatted(step);
+  }
+
+  /** Frees the parts. */
+  @Override
+  public void close() {
+    if (parts != null) {
+      parts.close();
+      parts = null;
+    }
   }
 }

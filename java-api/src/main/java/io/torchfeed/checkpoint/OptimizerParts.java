@@ -203,7 +203,7 @@ final class OptimizerParts implements Held {
         for (int j = 0; j < group.names.size(); j++) {
           restored.put(
               group.parameters.get(j),
-              kept(group.names.get(j), group.parameters.get(j), state.tensors(), left, required));
+              kept(group.names.get(j), group.parameters.get(j), state, left, required));
         }
       }
       if (!left.isEmpty()) {
@@ -220,13 +220,10 @@ final class OptimizerParts implements Held {
     }
   }
 
-  /** Returns copies of a parameter's tensors in a state, and removes their names. */
+  /** Returns a parameter's tensors in a state, or copies, and removes their names. */
   private TensorVector kept(
-      String parameter,
-      Tensor place,
-      Map<String, Tensor> saved,
-      Set<String> left,
-      List<String> required) {
+      String parameter, Tensor place, StateDict state, Set<String> left, List<String> required) {
+    Map<String, Tensor> saved = state.tensors();
     List<String> names = kind.tensors().stream().map(field -> nameOf(parameter, field)).toList();
     if (names.stream().noneMatch(saved::containsKey)) {
       return new TensorVector();
@@ -237,7 +234,10 @@ final class OptimizerParts implements Held {
       boolean isStep = kind.tensors().get(i).equals(OptimizerKind.STEP);
       left.remove(names.get(i));
       if (tensor != null) {
-        tensors[i] = isStep ? steps(names.get(i), tensor) : copy(names.get(i), tensor, place);
+        tensors[i] =
+            isStep
+                ? steps(names.get(i), tensor)
+                : own(names.get(i), tensor, place, state.isGiven());
       } else if (required.contains(kind.tensors().get(i))) {
         throw new IllegalArgumentException("the state lacks the tensor " + names.get(i));
       } else {
@@ -256,13 +256,18 @@ final class OptimizerParts implements Held {
     return tensor.to(torch.ScalarType.Long);
   }
 
-  private static Tensor copy(String name, Tensor tensor, Tensor place) {
+  /**
+   * Returns a tensor like its parameter: the one of the state if it is given and has the layout.
+   */
+  private static Tensor own(String name, Tensor tensor, Tensor place, boolean isGiven) {
     if (!StateDict.describe(tensor).equals(StateDict.describe(place))) {
       throw new IllegalArgumentException(
           "tensor %s of the state must be %s as its parameter, got %s"
               .formatted(name, StateDict.describe(place), StateDict.describe(tensor)));
     }
-    return torch.empty_like(place.detach()).copy_(tensor);
+    return isGiven && place.is_cpu() && place.is_contiguous()
+        ? tensor
+        : torch.empty_like(place.detach()).copy_(tensor);
   }
 
   /** Returns the options of each group of a state with the same groups. */

@@ -4,14 +4,17 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
 import io.torchfeed.checkpoint.SafetensorsHeader.MalformedException;
 import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.internal.saving.DigestBehind;
 import io.torchfeed.storage.ByteSource;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.Reader;
 import java.nio.ByteBuffer;
@@ -24,9 +27,12 @@ import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A file of named tensors that Python's {@code safetensors} reads and writes: a JSON header and the
@@ -58,6 +64,7 @@ import org.bytedeco.pytorch.Tensor;
  */
 public final class SafetensorsFile implements AutoCloseable {
   private static final int LENGTH_BYTES = Long.BYTES;
+  private static final long PIECE = 1 << 20; // in the cache while it is digested
   private static final String CURE = "; download or write the file again";
 
   private final Path path;
@@ -84,7 +91,7 @@ public final class SafetensorsFile implements AutoCloseable {
    */
   public static SafetensorsFile open(Path path) {
     requireNonNull(path, "path");
-    return checked(path, SavedBytes.open(path));
+    return checked(path, SavedBytes.open(path), null);
   }
 
   /**
@@ -100,12 +107,24 @@ public final class SafetensorsFile implements AutoCloseable {
   public static SafetensorsFile open(ByteSource source) {
     requireNonNull(source, "source");
     return checked(
-        Path.of(requireNonNull(source.name(), "the name of a source")), SavedBytes.open(source));
+        Path.of(requireNonNull(source.name(), "the name of a source")),
+        SavedBytes.open(source),
+        null);
   }
 
-  private static SafetensorsFile checked(Path path, FileChannel channel) {
+  /**
+   * Opens a file and checks its header, as {@link #open(Path)}.
+   *
+   * @param digest gets the bytes of the header, and then those that {@link #readAll} reads
+   */
+  static SafetensorsFile open(Path path, DigestBehind digest) {
+    return checked(path, SavedBytes.open(path), digest);
+  }
+
+  private static SafetensorsFile checked(
+      Path path, FileChannel channel, @Nullable DigestBehind digest) {
     try {
-      return open(path, channel);
+      return open(path, channel, digest);
     } catch (JsonProcessingException e) {
       String json = Quotes.shortened(e.getOriginalMessage());
       throw closing(channel, damaged(path, "the header is no JSON: " + json + CURE, e));
@@ -120,7 +139,7 @@ public final class SafetensorsFile implements AutoCloseable {
     }
   }
 
-  private static SafetensorsFile open(Path path, FileChannel channel)
+  private static SafetensorsFile open(Path path, FileChannel channel, @Nullable DigestBehind digest)
       throws IOException, MalformedException {
     long size = channel.size();
     if (size < LENGTH_BYTES) {
@@ -144,11 +163,13 @@ public final class SafetensorsFile implements AutoCloseable {
               .formatted(headerBytes, size - LENGTH_BYTES));
     }
     channel.position(LENGTH_BYTES);
+    InputStream bytes = new SavedBytes.FirstBytes(Channels.newInputStream(channel), headerBytes);
+    if (digest != null) {
+      digest.add(length.rewind());
+      bytes = digest.adding(bytes);
+    }
     // Not from the bytes: Jackson would also take UTF-16 and UTF-32.
-    Reader text =
-        new InputStreamReader(
-            new SavedBytes.FirstBytes(Channels.newInputStream(channel), headerBytes),
-            StandardCharsets.UTF_8.newDecoder());
+    Reader text = new InputStreamReader(bytes, StandardCharsets.UTF_8.newDecoder());
     return new SafetensorsFile(
         path, channel, SafetensorsHeader.parse(text, size - dataStart), dataStart);
   }
@@ -212,22 +233,54 @@ public final class SafetensorsFile implements AutoCloseable {
       throw new IllegalStateException("the file is closed");
     }
     Tensor tensor = TensorBytes.empty(entry.dtype(), entry.sizes());
-    try (PointerScope scope = new PointerScope()) {
-      long[] at = {dataStart + entry.begin()};
-      TensorBytes.forEach(
-          tensor,
-          bytes -> {
-            int count = bytes.remaining();
-            SavedBytes.readFully(channel, bytes, at[0]);
-            at[0] += count;
-          });
+    try {
+      fill(tensor, entry, bytes -> {});
       return tensor;
-    } catch (IOException e) {
-      tensor.close();
-      throw CheckpointException.unreadable(path, e);
     } catch (RuntimeException | Error e) {
       tensor.close();
       throw e;
+    }
+  }
+
+  /** Returns the size of the file, by its header. */
+  long bytes() {
+    long end = dataStart;
+    for (Entry entry : header.entries().values()) {
+      end = dataStart + entry.end();
+    }
+    return end;
+  }
+
+  /**
+   * Reads all tensors in the order of their bytes.
+   *
+   * @param into receives them by name, also the one whose bytes cannot be read; their owner is the
+   *     caller, who closes them after the digest
+   * @param digest gets the bytes, in the memory of the tensors
+   * @throws CheckpointException if they cannot be read
+   */
+  void readAll(Map<String, Tensor> into, DigestBehind digest) {
+    header
+        .entries()
+        .forEach(
+            (name, entry) -> {
+              Tensor tensor = TensorBytes.empty(entry.dtype(), entry.sizes());
+              into.put(name, tensor);
+              fill(tensor, entry, digest::add);
+            });
+  }
+
+  private void fill(Tensor tensor, Entry entry, Consumer<ByteBuffer> seen) {
+    try (PointerScope scope = new PointerScope();
+        Pointer memory = tensor.data_ptr()) {
+      long bytes = entry.end() - entry.begin();
+      for (long at = 0; at < bytes; at += PIECE) {
+        ByteBuffer piece = NativeBytes.buffer(memory, at, Math.min(PIECE, bytes - at));
+        SavedBytes.readFully(channel, piece, dataStart + entry.begin() + at);
+        seen.accept(piece.flip());
+      }
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(path, e);
     }
   }
 

@@ -31,6 +31,8 @@ public final class StateDict implements AutoCloseable {
   /** The names of the tensors whose memory belongs to the object. */
   private final Set<String> shared = new TreeSet<>();
 
+  private boolean isGiven;
+
   private StateDict(String json, Map<String, Tensor> tensors) {
     Checks.utf8("json", json);
     tensors.keySet().forEach(StateDict::requireUtf8);
@@ -128,6 +130,17 @@ public final class StateDict implements AutoCloseable {
    */
   public Map<String, Tensor> tensors() {
     return Collections.unmodifiableMap(tensors);
+  }
+
+  /** Allows one object that loads this state to keep its tensors in place of copies. */
+  StateDict given() {
+    isGiven = true;
+    return this;
+  }
+
+  /** Returns whether the object that loads this state may keep its tensors. */
+  boolean isGiven() {
+    return isGiven;
   }
 
   /** Returns the tensors whose memory belongs to the object. */

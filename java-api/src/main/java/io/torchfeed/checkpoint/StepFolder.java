@@ -9,6 +9,8 @@ import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.internal.Sha256;
 import io.torchfeed.internal.saving.Aside;
+import io.torchfeed.internal.saving.DigestBehind;
+import io.torchfeed.internal.saving.Lanes;
 import io.torchfeed.sampler.Part;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -18,6 +20,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -34,12 +37,47 @@ import org.bytedeco.pytorch.Tensor;
  * @param path the folder
  */
 record StepFolder(Path path) {
+  /**
+   * The parts of a checkpoint in memory, which fit their digests.
+   *
+   * @param path of the checkpoint
+   * @param states by the names of the parts
+   */
+  record SavedParts(Path path, Manifest manifest, Map<String, StateDict> states)
+      implements AutoCloseable {
+    /**
+     * Loads the parts, and frees each once it is loaded.
+     *
+     * @throws CheckpointException if the state has other parts, or a part refuses its state
+     */
+    void load(TrainingState state) {
+      String part = "";
+      try {
+        state.requireNames(Set.copyOf(manifest.names()));
+        for (Map.Entry<String, StateDict> saved : states.entrySet()) {
+          part = "part " + saved.getKey() + ": ";
+          try (StateDict dict = saved.getValue()) {
+            state.load(saved.getKey(), dict);
+          }
+        }
+      } catch (IllegalArgumentException e) {
+        throw new CheckpointException(path, Problem.MISMATCH, part + e.getMessage(), e);
+      }
+    }
+
+    @Override
+    public void close() {
+      states.values().forEach(StateDict::close);
+    }
+  }
+
   private static final String MANIFEST = "manifest.json";
 
   /** Has the digest of the manifest in the format of {@code sha256sum}. */
   private static final String DIGEST = "manifest.sha256";
 
   private static final int PIECE = 1 << 16;
+  private static final int MAX_READERS = 4; // each with a thread for the digest
   private static final long MAX_MANIFEST_BYTES = 1 << 28;
 
   /**
@@ -103,14 +141,87 @@ record StepFolder(Path path) {
   }
 
   /**
-   * Reads the manifest and checks the digests of all files that a rank needs.
+   * Reads the parts of a rank from files that fit their digests; the caller closes them.
    *
    * @throws CheckpointException if a file is missing or differs
    */
-  Manifest verify(Part rank) {
+  SavedParts read(Part rank) {
     Manifest manifest = manifest();
-    manifest.of(rank).forEach(this::verify);
-    return manifest;
+    return read(manifest, manifest.of(rank));
+  }
+
+  /**
+   * Reads some of the parts that all ranks share, as {@link #read(Part)}.
+   *
+   * @throws CheckpointException if a part or a file is missing, or a file differs
+   */
+  SavedParts read(Set<String> parts) {
+    Manifest manifest;
+    try {
+      manifest = manifest().only(parts);
+    } catch (IllegalArgumentException e) {
+      throw new CheckpointException(path, Problem.MISMATCH, String.valueOf(e.getMessage()), e);
+    }
+    return read(manifest, manifest.parts());
+  }
+
+  private SavedParts read(Manifest manifest, Map<String, SavedPart> parts) {
+    List<SavedFile> files = parts.values().stream().flatMap(each -> each.files().stream()).toList();
+    List<Map<String, Tensor>> tensors = new ArrayList<>();
+    files.forEach(each -> tensors.add(new LinkedHashMap<>()));
+    int threads = Math.min(MAX_READERS, Runtime.getRuntime().availableProcessors());
+    try {
+      Lanes.run("torchfeed-read", threads, files.size(), i -> read(files.get(i), tensors.get(i)));
+      Map<String, StateDict> states = new LinkedHashMap<>();
+      int next = 0;
+      for (Map.Entry<String, SavedPart> part : parts.entrySet()) {
+        int end = next + part.getValue().files().size();
+        states.put(
+            part.getKey(), joined(part.getKey(), part.getValue(), tensors.subList(next, end)));
+        next = end;
+      }
+      return new SavedParts(path, manifest, states);
+    } catch (RuntimeException | Error e) {
+      tensors.forEach(each -> each.values().forEach(Tensor::close));
+      throw e;
+    }
+  }
+
+  /** Returns the state of a part, which owns the tensors of its files. */
+  private StateDict joined(String name, SavedPart part, List<Map<String, Tensor>> files) {
+    requireTensors(name, part, files.stream().map(Map::keySet).toList());
+    Map<String, Tensor> tensors = new TreeMap<>();
+    files.forEach(tensors::putAll);
+    try {
+      return StateDict.owning(part.json(), tensors).given();
+    } catch (IllegalArgumentException e) {
+      throw new CheckpointException(
+          path, Problem.MISMATCH, "part %s: %s".formatted(name, e.getMessage()), e);
+    }
+  }
+
+  /** Reads a file once, whose bytes get their digest meanwhile; a failure leaves tensors. */
+  private void read(SavedFile saved, Map<String, Tensor> into) {
+    try (DigestBehind digest = new DigestBehind(Sha256.start());
+        SafetensorsFile file = open(saved, digest)) {
+      requireSize(saved, file.bytes());
+      file.readAll(into, digest);
+      requireDigest(saved, digest.await());
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(path.resolve(saved.name()), e);
+    }
+  }
+
+  /** Opens a file; where its header is malformed, its size or digest tells why. */
+  private SafetensorsFile open(SavedFile saved, DigestBehind digest) {
+    try {
+      return SafetensorsFile.open(path.resolve(saved.name()), digest);
+    } catch (CheckpointException e) {
+      if (e.problem() == Problem.DAMAGED) {
+        verify(saved);
+      }
+      throw e;
+    }
   }
 
   /**
@@ -126,7 +237,13 @@ record StepFolder(Path path) {
 
   private void verify(String name, SavedPart part) {
     part.files().forEach(this::verify);
-    requireTensors(name, part);
+    List<Set<String>> names = new ArrayList<>();
+    for (SavedFile each : part.files()) {
+      try (SafetensorsFile file = SafetensorsFile.open(path.resolve(each.name()))) {
+        names.add(file.names());
+      }
+    }
+    requireTensors(name, part, names);
   }
 
   private Manifest manifest() {
@@ -148,29 +265,31 @@ record StepFolder(Path path) {
     }
   }
 
-  /** Checks that a part in several files has each of its tensors once. */
-  private void requireTensors(String part, SavedPart saved) {
-    if (saved.files().size() < 2) {
+  /**
+   * Checks that a part in several files has each of its tensors once.
+   *
+   * @param names the tensors of each file
+   */
+  private void requireTensors(String part, SavedPart saved, List<Set<String>> names) {
+    if (names.size() < 2) {
       return;
     }
-    Set<String> names = new HashSet<>();
-    for (SavedFile each : saved.files()) {
-      try (SafetensorsFile file = SafetensorsFile.open(path.resolve(each.name()))) {
-        for (String name : file.names()) {
-          if (!names.add(name)) {
-            throw damaged(
-                each.name(),
-                "the tensor %s is in another file of the part, too"
-                    .formatted(Quotes.shortened(name)));
-          }
+    Set<String> all = new HashSet<>();
+    for (int i = 0; i < names.size(); i++) {
+      for (String name : names.get(i)) {
+        if (!all.add(name)) {
+          throw damaged(
+              saved.files().get(i).name(),
+              "the tensor %s is in another file of the part, too"
+                  .formatted(Quotes.shortened(name)));
         }
       }
     }
-    if (saved.tensors() != Manifest.UNKNOWN && saved.tensors() != names.size()) {
+    if (saved.tensors() != Manifest.UNKNOWN && saved.tensors() != all.size()) {
       throw damaged(
           MANIFEST,
           "the part %s must have %d tensors, its files have %d"
-              .formatted(part, saved.tensors(), names.size()));
+              .formatted(part, saved.tensors(), all.size()));
     }
   }
 
@@ -178,10 +297,7 @@ record StepFolder(Path path) {
     Path saved = path.resolve(file.name());
     MessageDigest digest = Sha256.start();
     try (FileChannel channel = SavedBytes.open(saved)) {
-      if (channel.size() != file.bytes()) {
-        throw damaged(
-            file.name(), "it must have %d bytes, got %d".formatted(file.bytes(), channel.size()));
-      }
+      requireSize(file, channel.size());
       ByteBuffer piece = ByteBuffer.allocate(PIECE);
       while (channel.read(piece.clear()) >= 0) {
         digest.update(piece.flip());
@@ -189,6 +305,16 @@ record StepFolder(Path path) {
     } catch (IOException e) {
       throw CheckpointException.unreadable(saved, e);
     }
+    requireDigest(file, digest);
+  }
+
+  private void requireSize(SavedFile file, long bytes) {
+    if (bytes != file.bytes()) {
+      throw damaged(file.name(), "it must have %d bytes, got %d".formatted(file.bytes(), bytes));
+    }
+  }
+
+  private void requireDigest(SavedFile file, MessageDigest digest) {
     if (!Sha256.hex(digest).equals(file.sha256())) {
       throw damaged(file.name(), "its SHA-256 is not the one in " + MANIFEST);
     }
@@ -200,60 +326,6 @@ record StepFolder(Path path) {
       return Optional.ofNullable(manifest().metric());
     } catch (CheckpointException e) {
       return Optional.empty();
-    }
-  }
-
-  /**
-   * Reads the manifest of some of the parts that all ranks share, and checks their files.
-   *
-   * @throws CheckpointException if a part or a file is missing, or a file differs
-   */
-  Manifest verify(Set<String> parts) {
-    try {
-      Manifest manifest = manifest().only(parts);
-      manifest.parts().forEach(this::verify);
-      return manifest;
-    } catch (IllegalArgumentException e) {
-      throw new CheckpointException(path, Problem.MISMATCH, String.valueOf(e.getMessage()), e);
-    }
-  }
-
-  /**
-   * Loads the parts of a rank from verified files.
-   *
-   * @throws CheckpointException if it is of other parts, or a part refuses its state
-   */
-  void load(Manifest manifest, TrainingState state, Part rank) {
-    String part = "";
-    try {
-      state.requireNames(Set.copyOf(manifest.names()));
-      for (Map.Entry<String, SavedPart> saved : manifest.of(rank).entrySet()) {
-        part = "part " + saved.getKey() + ": ";
-        try (StateDict dict = read(saved.getValue())) {
-          state.load(saved.getKey(), dict);
-        }
-      }
-    } catch (IllegalArgumentException e) {
-      throw new CheckpointException(path, Problem.MISMATCH, part + e.getMessage(), e);
-    }
-  }
-
-  /** Reads a part; the caller closes it. */
-  private StateDict read(SavedPart part) {
-    Map<String, Tensor> tensors = new TreeMap<>();
-    StateDict state = StateDict.owning(part.json(), tensors);
-    try {
-      for (SavedFile saved : part.files()) {
-        try (SafetensorsFile file = SafetensorsFile.open(path.resolve(saved.name()))) {
-          for (String name : file.names()) {
-            tensors.put(name, file.read(name));
-          }
-        }
-      }
-      return state;
-    } catch (RuntimeException | Error e) {
-      state.close();
-      throw e;
     }
   }
 
