@@ -4,9 +4,12 @@ package io.torchfeed.checkpoint;
 import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.internal.Quotes;
+import io.torchfeed.internal.RegularFile;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -30,6 +33,7 @@ import java.util.stream.Stream;
 record CheckpointFolder(Path path) {
   static final String LATEST = "LATEST";
 
+  private static final int MAX_LATEST_BYTES = 256;
   private static final String STEP = "step-";
   // As nameOf gives them: no zero before seven digits.
   private static final Pattern NAME = Pattern.compile(STEP + "(\\d{6}|[1-9]\\d{6,17})");
@@ -72,6 +76,32 @@ record CheckpointFolder(Path path) {
       return List.of();
     }
     return all;
+  }
+
+  /**
+   * Checks that the path is a folder, or nothing yet.
+   *
+   * @throws FileSystemException if it is something else
+   */
+  void requireFolder() throws FileSystemException {
+    if (Files.exists(path) && !Files.isDirectory(path)) {
+      throw new FileSystemException(
+          path.toString(), null, path + " is no folder; move it away, or name another folder");
+    }
+  }
+
+  /**
+   * Checks that {@code LATEST} can be replaced, before a checkpoint is written.
+   *
+   * @throws FileSystemException if it is something else than a file
+   */
+  void requireLatest() throws FileSystemException {
+    Path latest = path.resolve(LATEST);
+    String kind = RegularFile.otherKind(latest);
+    if (kind != null) {
+      throw new FileSystemException(
+          latest.toString(), null, "%s must be a file, got %s; delete it".formatted(latest, kind));
+    }
   }
 
   /** Gives checkpoints their names back that a process was replacing when it was killed. */
@@ -138,8 +168,7 @@ record CheckpointFolder(Path path) {
   /** Returns whether {@code LATEST} is known to name a step. */
   boolean isLatest(long step) {
     try {
-      byte[] name = Files.readAllBytes(path.resolve(LATEST));
-      return new String(name, StandardCharsets.UTF_8).trim().equals(nameOf(step));
+      return latest().equals(nameOf(step));
     } catch (IOException e) {
       return false;
     }
@@ -153,19 +182,22 @@ record CheckpointFolder(Path path) {
    */
   List<Long> candidates(List<CheckpointException> skipped) {
     try {
+      requireFolder();
       restoreReplaced();
       List<Long> steps = new ArrayList<>(steps());
       Path latest = path.resolve(LATEST);
       if (!Files.exists(latest)) {
         return steps;
       }
-      String name = new String(Files.readAllBytes(latest), StandardCharsets.UTF_8).trim();
+      String kind = RegularFile.otherKind(latest);
+      String name = kind == null ? latest() : "";
       if (!NAME.matcher(name).matches()) {
         skipped.add(
             new CheckpointException(
                 latest,
                 Problem.DAMAGED,
-                "it must name a checkpoint, got \"%s\"".formatted(Quotes.shortened(name))));
+                "it must name a checkpoint, got %s; delete it, or write the name of one into it"
+                    .formatted(kind == null ? '"' + Quotes.shortened(name) + '"' : kind)));
         return steps;
       }
       long named = Long.parseLong(name.substring(STEP.length()));
@@ -174,6 +206,13 @@ record CheckpointFolder(Path path) {
       return steps;
     } catch (IOException e) {
       throw CheckpointException.unreadable(path, e);
+    }
+  }
+
+  /** Returns the text of {@code LATEST}, or the begin of a longer one. */
+  private String latest() throws IOException {
+    try (InputStream file = Files.newInputStream(path.resolve(LATEST))) {
+      return new String(file.readNBytes(MAX_LATEST_BYTES), StandardCharsets.UTF_8).trim();
     }
   }
 

@@ -37,7 +37,7 @@ final class CheckpointWriter {
   /**
    * Writes a checkpoint, names it as the latest and deletes those that are too old.
    *
-   * @param check throws if the state is not that of one moment; run once all of it is written
+   * @param check throws if the state changed while it was copied; run once all of it is written
    * @throws CheckpointException if it cannot be written
    */
   void write(long step, Copy copy, Set<String> own, Runnable check) {
@@ -63,7 +63,7 @@ final class CheckpointWriter {
    * Compares the state with the other ranks, writes a rank's share of it and waits for theirs; rank
    * 0 names the checkpoint as the latest.
    *
-   * @param check throws if the share is not that of one moment; run once all of it is written
+   * @param check throws if the share changed while it was copied; run once all of it is written
    * @throws CheckpointException if it cannot be written, or another rank has given up, is late or
    *     has another state
    */
@@ -103,7 +103,9 @@ final class CheckpointWriter {
 
   /** Makes the folder, and once deletes the remains of processes that were killed. */
   private void prepare(Predicate<Path> isOld) throws IOException {
+    folder.requireFolder();
     Files.createDirectories(folder.path());
+    folder.requireLatest();
     if (!isClean) {
       folder.restoreReplaced();
       deleteHidden(CheckpointFolder.PARTIAL, isOld);

@@ -57,7 +57,7 @@ final class SaveTask implements AutoCloseable {
    *
    * @param path where the state is saved, for messages
    * @param taken returns the state
-   * @param write writes it, and runs what it is given before the files take effect
+   * @param write writes it, and runs the check that it is given before the files take effect
    * @throws RuntimeException or an Error of the save before it, or of the state; then nothing is
    *     saved
    */

@@ -257,11 +257,23 @@ record StepFolder(Path path) {
     try {
       Manifest manifest = Manifest.parse(text);
       manifest.requireAllFiles();
+      requireName(manifest.step());
       return manifest;
     } catch (IllegalArgumentException e) {
       Problem problem = Manifest.isOfOtherVersion(text) ? Problem.MISMATCH : Problem.DAMAGED;
       throw new CheckpointException(
           path.resolve(MANIFEST), problem, String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  private void requireName(long step) {
+    String name = CheckpointFolder.nameOf(step);
+    if (!path.endsWith(name)) {
+      throw new CheckpointException(
+          path,
+          Problem.DAMAGED,
+          "it has the state after %d steps; give the folder its name %s back, or delete it"
+              .formatted(step, name));
     }
   }
 

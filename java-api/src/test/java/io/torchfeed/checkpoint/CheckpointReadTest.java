@@ -147,7 +147,7 @@ class CheckpointReadTest {
     assertThat(second.value()).isEqualTo(-2);
   }
 
-  /** Whatever happens to files while parts are loaded, what was checked is loaded. */
+  /** Whatever happens to files while parts are loaded, the bytes that were checked are loaded. */
   @Test
   void eachFileIsReadOnce() {
     save(1, 1, 2);
