@@ -37,7 +37,9 @@ CPU_CLASSES = ["io.torchfeed.SelfCheckTest", "io.torchfeed.data.TensorDatasetTes
 BENCHMARKS = {
     "benchmark transfer": ["[.]TransferBenchmark"],
     "benchmark of pictures sent and normalized": ["ImageTransferBenchmark"],
-    "benchmark nvjpeg": ["DeviceDecodeBenchmark", "-p", "data={pictures}"],
+    "benchmark nvjpeg": ["DeviceDecodeBenchmark.on", "-p", "data={pictures}"],
+    "benchmark nvjpeg ahead of a step": ["DeviceDecodeBenchmark.ahead", "-p", "data={pictures}", "-p", "workers=1,4"],
+    "benchmark of that step alone": ["DeviceDecodeBenchmark.step", "-p", "data={pictures}", "-p", "workers=1"],
 }
 # Program and tests: without those of ranks that are lost, which wait for it.
 CPP_TESTS = {

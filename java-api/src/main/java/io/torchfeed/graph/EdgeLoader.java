@@ -338,8 +338,7 @@ public final class EdgeLoader {
               hash == null ? IdMap.Hash.FNV_MIX : hash,
               parser == null ? LineParser.separatedBy(",") : parser,
               0,
-              ByteSet.orNone(
-                  "valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
+              ByteSet.orNone("valueSeparators", valueSeparators == null ? ":| " : valueSeparators),
               ByteSet.orNone("comments", comments == null ? "#%" : comments),
               onError == null ? ErrorPolicy.FAIL : onError,
               lines == null ? LineOptions.defaults() : lines,

@@ -251,16 +251,51 @@ public final class ImagePlan {
   /**
    * Makes the row of an image that was decoded elsewhere.
    *
-   * @param encoded the content of its file
-   * @param pixels uint8 {@code [3, height, width]}
-   * @return uint8 {@code [3, height, width]} of the plan, on the device of the pixels, before
-   *     {@link #finish}
+   * @param encoded the content of its file, if the plan {@link #turns}; otherwise not read
+   * @param pixels uint8 {@code [3, height, width]}, or the same numbers as float32
+   * @param rows float32 {@code [B, 3, height, width]} of the plan, on the device of the pixels
+   * @param row the row to write
+   * @return the flips that {@link #finish} shall do
    */
-  Tensor cut(byte[] encoded, long seed, long epoch, long index, Tensor pixels) {
+  byte cut(byte[] encoded, long seed, long epoch, long index, Tensor pixels, Tensor rows, int row) {
     return translating(
         () ->
-            ImageCuts.cut(
-                steps, steps.length, encoded, encoded.length, seed, epoch, index, pixels));
+            (byte)
+                ImageCuts.cut(
+                    steps,
+                    steps.length,
+                    encoded,
+                    encoded.length,
+                    seed,
+                    epoch,
+                    index,
+                    pixels,
+                    rows,
+                    row));
+  }
+
+  /** Returns whether images are turned as their files say. */
+  boolean turns() {
+    return translating(() -> ImageCuts.turns(steps, steps.length));
+  }
+
+  /**
+   * Decodes an image on the CPU.
+   *
+   * @return its row before it is normalized, uint8 {@code [3, height, width]} in host memory
+   * @throws ImageException if the bytes are not an image that can be decoded
+   */
+  Tensor decoded(byte[] encoded, long seed, long epoch, long index) {
+    try {
+      return translating(
+          () ->
+              ImageCuts.decoded(steps, steps.length, encoded, encoded.length, seed, epoch, index));
+    } catch (NativeException e) {
+      if (e.code() == NativeException.Code.UNREADABLE) {
+        throw new ImageException(requireNonNull(e.getMessage()), e);
+      }
+      throw e;
+    }
   }
 
   /** Returns the number of pixels above which an image is refused. */
@@ -268,9 +303,9 @@ public final class ImagePlan {
     return maxPixels;
   }
 
-  /** Normalizes a batch of rows that were {@link #cut}, if the plan does. */
-  Tensor finish(Tensor rows) {
-    return translating(() -> ImageCuts.finish(steps, steps.length, rows));
+  /** Rounds a batch of rows that were {@link #cut}, flips them, and normalizes if the plan does. */
+  Tensor finish(Tensor rows, byte[] flips) {
+    return translating(() -> ImageCuts.finish(steps, steps.length, rows, flips));
   }
 
   private static <T> T translating(Supplier<T> call) {

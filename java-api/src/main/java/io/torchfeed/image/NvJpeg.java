@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
+import java.lang.reflect.Method;
 import java.util.List;
-import java.util.function.IntSupplier;
+import java.util.function.ToIntFunction;
 import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.cuda.global.nvjpeg;
 import org.bytedeco.cuda.nvjpeg.nvjpegDevAllocator_t;
@@ -24,11 +25,9 @@ import org.jspecify.annotations.Nullable;
  * A handle of nvJPEG and its working memory, through the presets for CUDA, whose classes are loaded
  * here and nowhere else, so that no other program needs them. One thread at a time.
  */
-final class NvJpeg implements AutoCloseable {
+final class NvJpeg implements WholeImages {
   /** As libjpeg-turbo does; without, chroma has steps at the edges of colors. */
   private static final int FLAGS = nvjpeg.NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION;
-
-  static final @Nullable CUstream_st DEFAULT_STREAM = null;
 
   private final Device device;
   private final Queue queue;
@@ -38,8 +37,10 @@ final class NvJpeg implements AutoCloseable {
 
   /** A way to run work on a device. */
   interface Queue {
-    /** Calls {@code work}, and returns its status once the default stream has done all of it. */
-    int run(Device device, IntSupplier work);
+    /**
+     * Calls {@code work}, and returns its status once the stream given to it has done all of it.
+     */
+    int run(Device device, ToIntFunction<CUstream_st> work);
   }
 
   private NvJpeg(
@@ -74,9 +75,9 @@ final class NvJpeg implements AutoCloseable {
     }
     nvjpegHandle handle = new nvjpegHandle();
     NvJpegStatus.require(
-        "nvJPEG", queue.run(device, () -> create(nvjpeg.NVJPEG_BACKEND_DEFAULT, handle)));
+        "nvJPEG", queue.run(device, stream -> create(nvjpeg.NVJPEG_BACKEND_DEFAULT, handle)));
     nvjpegJpegState state = new nvjpegJpegState();
-    int status = queue.run(device, () -> nvjpeg.nvjpegJpegStateCreate(handle, state));
+    int status = queue.run(device, stream -> nvjpeg.nvjpegJpegStateCreate(handle, state));
     if (status != nvjpeg.NVJPEG_STATUS_SUCCESS) {
       nvjpeg.nvjpegDestroy(handle);
     }
@@ -92,31 +93,37 @@ final class NvJpeg implements AutoCloseable {
   }
 
   /**
-   * Runs work after libtorch's current stream of the thread, which may still use the memory that an
-   * allocation returned, and waits for it.
+   * Runs work in libtorch's current stream of the thread, whose memory it is given, and waits for
+   * that stream and no other.
    */
-  static int onDefaultStream(Device device, IntSupplier work) {
+  static int onCurrentStream(Device device, ToIntFunction<CUstream_st> work) {
     try (PointerScope scope = new PointerScope();
         CUDAGuard guard = new CUDAGuard(device)) {
-      CUDAStream stream = torch_cuda.getDefaultCUDAStream(device.index());
-      CUDAStream current = torch_cuda.getCurrentCUDAStream(device.index());
-      if (current.notEquals(stream)) {
-        current.synchronize();
-      }
-      int status = work.getAsInt();
+      CUDAStream stream = torch_cuda.getCurrentCUDAStream(device.index());
+      int status = work.applyAsInt(handleOf(stream));
       stream.synchronize();
       return status;
     }
   }
 
   /**
-   * Decodes an image.
-   *
-   * @param maxPixels of an image that is not refused
-   * @return uint8 {@code [3, height, width]}, which belongs to the innermost scope
-   * @throws ImageException if it cannot be read
+   * Returns CUDA's own stream. By reflection, since the module of the presets for libtorch does not
+   * read the one for CUDA, and javac therefore does not know the type of the result.
    */
-  Tensor decode(byte[] encoded, long maxPixels) {
+  private static CUstream_st handleOf(CUDAStream stream) {
+    try {
+      return (CUstream_st) handles().invoke(stream);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("the stream of libtorch has no handle", e);
+    }
+  }
+
+  static Method handles() throws NoSuchMethodException {
+    return CUDAStream.class.getMethod("stream");
+  }
+
+  @Override
+  public Tensor decode(byte[] encoded, long maxPixels) {
     NvJpegSize size = NvJpegSize.of(handle, encoded, maxPixels);
     Tensor pixels = size.allocate(device);
     try (PointerScope scope = new PointerScope()) {
@@ -126,7 +133,7 @@ final class NvJpeg implements AutoCloseable {
       NvJpegStatus.requireReadable(
           queue.run(
               device,
-              () ->
+              stream ->
                   nvjpeg.nvjpegDecode(
                       handle,
                       state,
@@ -134,18 +141,13 @@ final class NvJpeg implements AutoCloseable {
                       encoded.length,
                       nvjpeg.NVJPEG_OUTPUT_RGB,
                       target,
-                      DEFAULT_STREAM)));
+                      stream)));
     }
     return pixels;
   }
 
-  /**
-   * Decodes those images that the device's engines for JPEGs take, all at once.
-   *
-   * @return as {@link #decode(byte[], long)}, null for each that {@code decode} must read, or
-   *     refuse
-   */
-  @Nullable Tensor[] decodeTogether(List<byte[]> images, long maxPixels) {
+  @Override
+  public @Nullable Tensor[] decodeTogether(List<byte[]> images, long maxPixels) {
     return engines == null
         ? new @Nullable Tensor[images.size()]
         : engines.decode(images, maxPixels);
@@ -159,7 +161,7 @@ final class NvJpeg implements AutoCloseable {
     int unused =
         queue.run(
             device,
-            () -> {
+            stream -> {
               nvjpeg.nvjpegJpegStateDestroy(state);
               return nvjpeg.nvjpegDestroy(handle);
             });

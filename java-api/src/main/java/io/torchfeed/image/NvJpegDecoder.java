@@ -8,17 +8,21 @@ import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.bindings.torchfeed;
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.DeviceOptional;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A decoder of JPEGs on a CUDA device, by NVIDIA's nvJPEG. The host only reads files and draws; the
- * device decodes, crops, scales, flips and normalizes.
+ * A decoder of images on a CUDA device, by NVIDIA's nvJPEG. The host only reads files and draws;
+ * the device decodes, crops, scales, flips and normalizes.
  *
  * <pre>{@code
  * try (NvJpegDecoder decoder = NvJpegDecoder.open("cuda:0")) {
@@ -28,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
+ * <p>In a loader, {@link io.torchfeed.data.loader.Batch.Step#decode} decodes batches ahead of the
+ * consumer.
+ *
  * <p>The draws for an image, its part and its reflections, equal the draws of the same {@link
  * ImagePlan} on the CPU for the same seed, epoch and index. Pixels differ from the CPU's by a few
  * levels: nvJPEG computes the inverse DCT differently than libjpeg-turbo, and libtorch scales
@@ -35,23 +42,45 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A batch is decoded by the engines for JPEGs if the device has them, up to 64 images at once
  * while they have no more pixels together than the plan permits for one; they read baseline JPEGs
- * in color. All others are decoded one after the other.
+ * in color. Other JPEGs are decoded one after the other by nvJPEG, which reads baseline and
+ * progressive ones of 8 bits, in grey or color. Images that it refuses (CMYK, PNG and WebP, damaged
+ * JPEGs that are readable all the same) are decoded on the CPU, as the plan does there, and copied
+ * to the device. {@link #counts} says how many took each way.
  *
- * <p>nvJPEG reads baseline and progressive JPEGs of 8 bits, in grey or color; not CMYK, PNG or
- * WebP. It needs {@code org.bytedeco:cuda} on the class path, and the libraries of CUDA: see "GPUs"
- * in the module's README.
+ * <p>Work is enqueued in libtorch's current stream of the calling thread, and each call waits for
+ * that stream while images are decoded.
  *
- * <p>Thread-safe; calls of one decoder take turns. For decoding in parallel, each thread opens one.
+ * <p>It needs {@code org.bytedeco:cuda} on the class path, and the libraries of CUDA: see "GPUs" in
+ * the module's README.
+ *
+ * <p>Thread-safe; nvJPEG decodes for one call at a time, while others crop and scale. For decoding
+ * in parallel, each thread opens one.
  */
 public final class NvJpegDecoder implements AutoCloseable {
   /** At most this number of images are decoded at once, and are on the device in full size. */
   private static final int TOGETHER = 64;
 
+  private static final byte[] UNREAD = {};
+
+  private final String name;
   private final Device device;
-  private final NvJpeg library; // under the lock of this
+  private final WholeImages library; // under the lock of this
+  private final LongAdder byEngines = new LongAdder();
+  private final LongAdder oneByOne = new LongAdder();
+  private final LongAdder onCpu = new LongAdder();
   private boolean isClosed;
 
-  private NvJpegDecoder(Device device, NvJpeg library) {
+  /**
+   * The numbers of images of batches that a decoder has decoded so far, by the way it took.
+   *
+   * @param byEngines by the engines of the device, many at once
+   * @param oneByOne by nvJPEG, one after the other
+   * @param onCpu by the CPU, since nvJPEG refused them
+   */
+  public record Counts(long byEngines, long oneByOne, long onCpu) {}
+
+  private NvJpegDecoder(String name, Device device, WholeImages library) {
+    this.name = name;
     this.device = device;
     this.library = library;
   }
@@ -76,13 +105,13 @@ public final class NvJpegDecoder implements AutoCloseable {
     } catch (RuntimeException e) {
       throw NativeException.translate(e);
     }
-    return open(device, NvJpeg::onDefaultStream);
+    return open(device, own -> NvJpeg.open(own, NvJpeg::onCurrentStream));
   }
 
-  static NvJpegDecoder open(String device, NvJpeg.Queue queue) {
+  static NvJpegDecoder open(String device, Function<Device, WholeImages> library) {
     Device own = NativeHandle.outsideOfScopes(() -> new Device(device));
     try {
-      return new NvJpegDecoder(own, NvJpeg.open(own, queue));
+      return new NvJpegDecoder(device, own, library.apply(own));
     } catch (RuntimeException | Error e) {
       own.close();
       throw e;
@@ -90,7 +119,25 @@ public final class NvJpegDecoder implements AutoCloseable {
   }
 
   /**
-   * Decodes a whole image.
+   * Returns the name of the device.
+   *
+   * @return as given to {@link #open}
+   */
+  public String device() {
+    return name;
+  }
+
+  /**
+   * Returns how many images of batches were decoded where.
+   *
+   * @return a snapshot, available even after the decoder is closed
+   */
+  public Counts counts() {
+    return new Counts(byEngines.sum(), oneByOne.sum(), onCpu.sum());
+  }
+
+  /**
+   * Decodes a whole image by nvJPEG.
    *
    * @param encoded the content of a JPEG file
    * @return uint8 {@code [3, height, width]} in RGB on the device. It belongs to the innermost
@@ -106,71 +153,119 @@ public final class NvJpegDecoder implements AutoCloseable {
   /**
    * Decodes a batch of images by a plan that may be random.
    *
-   * @param images the contents of B JPEG files
+   * @param images the contents of B files, at least 0, of JPEG or, for the CPU, any kind that the
+   *     plan reads
    * @param plan may crop, scale, flip, turn and normalize, with a bilinear or bicubic filter
    * @param seed the seed of the loader
    * @param epoch the epoch
    * @param indices the index of each image in the dataset
    * @return {@code [B, 3, height, width]} on the device, uint8 or float32 as the plan's row. It
    *     belongs to the innermost {@code PointerScope} of the thread, or otherwise to the caller.
-   * @throws ImageException if the bytes of an image are no JPEG that nvJPEG reads; the message says
-   *     which
-   * @throws IllegalArgumentException if there are no images, not one index for each, or the plan
-   *     has other steps or filters
+   * @throws ImageException if neither nvJPEG nor the CPU can read an image; the message says which
+   * @throws IllegalArgumentException if there is not one index for each image, or the plan has
+   *     other steps or filters
    * @throws IllegalStateException if the decoder is closed, or the device fails
    */
   public Tensor decode(List<byte[]> images, ImagePlan plan, long seed, long epoch, long[] indices) {
     requireNonNull(images, "images");
     requireNonNull(plan, "plan");
     requireNonNull(indices, "indices");
-    if (images.isEmpty()) {
-      throw new IllegalArgumentException("there must be at least one image");
-    }
     if (indices.length != images.size()) {
       throw new IllegalArgumentException(
           "there must be one index for each of %d images, got %d"
               .formatted(images.size(), indices.length));
     }
     plan.requireCuts();
-    return inCallersScope(
-        () -> {
-          TensorVector rows = new TensorVector();
-          for (int from = 0; from < indices.length; from += TOGETHER) {
-            int to = Math.min(from + TOGETHER, indices.length);
-            try (PointerScope scope = new PointerScope()) {
-              @Nullable Tensor[] decoded = together(images.subList(from, to), plan.maxPixels());
-              for (int i = from; i < to; i++) {
-                rows.push_back(
-                    cut(plan, images.get(i), decoded[i - from], seed, epoch, indices, i));
-              }
-            }
-          }
-          return plan.finish(torch.stack(rows));
-        });
+    for (byte[] encoded : images) {
+      requireNonNull(encoded, "an image");
+    }
+    return inCallersScope(() -> rows(images, plan, seed, epoch, indices));
   }
 
-  private Tensor cut(
-      ImagePlan plan,
-      byte[] encoded,
-      @Nullable Tensor decoded,
-      long seed,
-      long epoch,
-      long[] indices,
-      int i) {
+  /** Returns the batch; everything else belongs to the innermost scope, too. */
+  private Tensor rows(List<byte[]> images, ImagePlan plan, long seed, long epoch, long[] indices) {
+    List<Long> row = plan.row().shape();
+    long[] shape = {images.size(), row.get(0), row.get(1), row.get(2)};
+    byte[] flips = new byte[images.size()];
+    Tensor target = allocate(shape);
+    Rows rows = new Rows(plan, seed, epoch, indices, target);
+    for (int from = 0; from < flips.length; from += TOGETHER) {
+      int to = Math.min(from + TOGETHER, flips.length);
+      try (PointerScope scope = new PointerScope()) { // of images in full size
+        @Nullable Tensor[] decoded = together(images.subList(from, to), plan.maxPixels());
+        for (int i = from; i < to; i++) {
+          Tensor whole = decoded[i - from];
+          if (whole == null) {
+            flips[i] = decodeAlone(rows, i, images.get(i));
+          } else {
+            flips[i] = rows.cut(i, images.get(i), whole);
+            byEngines.increment();
+          }
+        }
+      }
+    }
+    return plan.finish(target, flips);
+  }
+
+  private synchronized Tensor allocate(long[] shape) {
+    requireOpen();
+    return torch.empty(
+        shape, new TensorOptions(ScalarType.Float).device(new DeviceOptional(device)), null);
+  }
+
+  /** Decodes an image that the engines did not take; returns the flips to be done. */
+  private byte decodeAlone(Rows rows, int i, byte[] encoded) {
+    Tensor whole;
     try {
-      Tensor whole = decoded == null ? pixels(encoded, plan.maxPixels()) : decoded;
-      return plan.cut(encoded, seed, epoch, indices[i], whole);
-    } catch (ImageException e) {
-      throw new ImageException(
-          "image %d (index %d): %s".formatted(i, indices[i], e.getMessage()), e);
+      whole = pixels(encoded, rows.plan.maxPixels());
+    } catch (ImageException refused) {
+      rows.decodeOnCpu(i, encoded, refused);
+      onCpu.increment();
+      return 0;
+    }
+    byte flips = rows.cut(i, encoded, whole);
+    oneByOne.increment();
+    return flips;
+  }
+
+  /** The rows of a batch that is being decoded. */
+  private static final class Rows {
+    final ImagePlan plan;
+    private final boolean turns;
+    private final long seed;
+    private final long epoch;
+    private final long[] indices;
+    private final Tensor tensor; // float32 on the device
+
+    Rows(ImagePlan plan, long seed, long epoch, long[] indices, Tensor tensor) {
+      this.plan = plan;
+      this.turns = plan.turns();
+      this.seed = seed;
+      this.epoch = epoch;
+      this.indices = indices;
+      this.tensor = tensor;
+    }
+
+    byte cut(int i, byte[] encoded, Tensor whole) {
+      byte[] read = turns ? encoded : UNREAD; // native code gets a copy
+      return plan.cut(read, seed, epoch, indices[i], whole, tensor, i);
+    }
+
+    void decodeOnCpu(int i, byte[] encoded, ImageException refused) {
+      try (Tensor row = plan.decoded(encoded, seed, epoch, indices[i])) {
+        tensor.select(0, i).copy_(row);
+      } catch (ImageException e) {
+        ImageException unreadable =
+            new ImageException(
+                "image %d (index %d): %s".formatted(i, indices[i], e.getMessage()), e);
+        unreadable.addSuppressed(refused);
+        throw unreadable;
+      }
     }
   }
 
   private synchronized @Nullable Tensor[] together(List<byte[]> images, long maxPixels) {
     requireOpen();
-    for (byte[] encoded : images) {
-      requireNonNull(encoded, "an image");
-    }
     return library.decodeTogether(images, maxPixels);
   }
 

@@ -14,6 +14,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.javacpp.SizeTPointer;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * devices have them, and they read baseline JPEGs only. One thread at a time.
  */
 final class NvJpegEngines implements AutoCloseable {
+  /** 64 images of 500,000 pixels in three colors; as floats they take 400 MB. */
+  private static final long MAX_FLOATS = 100_000_000;
+
   private final Device device;
   private final NvJpeg.Queue queue;
   private final nvjpegHandle handle;
@@ -38,12 +42,13 @@ final class NvJpegEngines implements AutoCloseable {
   /** Opens the engines of a device; returns null if it has none. */
   static @Nullable NvJpegEngines open(Device device, NvJpeg.Queue queue) {
     nvjpegHandle handle = new nvjpegHandle();
-    int created = queue.run(device, () -> NvJpeg.create(nvjpeg.NVJPEG_BACKEND_HARDWARE, handle));
+    int created =
+        queue.run(device, stream -> NvJpeg.create(nvjpeg.NVJPEG_BACKEND_HARDWARE, handle));
     if (created != nvjpeg.NVJPEG_STATUS_SUCCESS) {
       return null; // ARCH_MISMATCH, or whatever else: everything works without
     }
     NvJpegEngines engines = new NvJpegEngines(device, queue, handle);
-    if (queue.run(device, engines::prepare) != nvjpeg.NVJPEG_STATUS_SUCCESS) {
+    if (queue.run(device, stream -> engines.prepare()) != nvjpeg.NVJPEG_STATUS_SUCCESS) {
       engines.close();
       return null;
     }
@@ -61,8 +66,8 @@ final class NvJpegEngines implements AutoCloseable {
    * Decodes the images that the engines read.
    *
    * @param maxPixels of an image that is taken
-   * @return uint8 {@code [3, height, width]} of each, which belong to the innermost scope; null for
-   *     an image that is left to others
+   * @return {@code [3, height, width]} of each, which belong to the innermost scope: bytes as
+   *     float32, or as uint8 if they are many; null for an image that is left to others
    */
   @Nullable Tensor[] decode(List<byte[]> images, long maxPixels) {
     @Nullable Tensor[] decoded = new @Nullable Tensor[images.size()];
@@ -81,10 +86,14 @@ final class NvJpegEngines implements AutoCloseable {
     if (count == 0) {
       return decoded;
     }
-    List<Tensor> pixels = sizes.stream().map(size -> size.allocate(device)).toList();
+    Tensor memory = NvJpegSize.allocate(sizes, device);
+    List<Tensor> pixels = NvJpegSize.parts(memory, sizes);
     if (run(taken.stream().map(images::get).toList(), sizes, pixels)
         != nvjpeg.NVJPEG_STATUS_SUCCESS) {
       return decoded; // one of them is damaged: who decodes each by itself says which
+    }
+    if (memory.numel() <= MAX_FLOATS) { // one operation instead of one for each image
+      pixels = NvJpegSize.parts(memory.to(ScalarType.Float), sizes);
     }
     for (int k = 0; k < count; k++) {
       decoded[taken.get(k)] = pixels.get(k);
@@ -125,13 +134,12 @@ final class NvJpegEngines implements AutoCloseable {
       }
       return queue.run(
           device,
-          () -> {
+          stream -> {
             int status =
                 nvjpeg.nvjpegDecodeBatchedInitialize(
                     handle, state, count, 1, nvjpeg.NVJPEG_OUTPUT_RGB);
             return status == nvjpeg.NVJPEG_STATUS_SUCCESS
-                ? nvjpeg.nvjpegDecodeBatched(
-                    handle, state, data, lengths, targets, NvJpeg.DEFAULT_STREAM)
+                ? nvjpeg.nvjpegDecodeBatched(handle, state, data, lengths, targets, stream)
                 : status;
           });
     }
@@ -142,7 +150,7 @@ final class NvJpegEngines implements AutoCloseable {
     int unused =
         queue.run(
             device,
-            () -> {
+            stream -> {
               if (!header.isNull()) {
                 nvjpeg.nvjpegJpegStreamDestroy(header);
               }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.image;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.bytedeco.cuda.global.nvjpeg;
 import org.bytedeco.cuda.nvjpeg.nvjpegHandle;
 import org.bytedeco.cuda.nvjpeg.nvjpegImage_t;
@@ -20,6 +22,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 record NvJpegSize(int width, int height, int sampling) {
   private static final int COMPONENTS = 4; // NVJPEG_MAX_COMPONENT
   private static final int CHANNELS = PlanArguments.CHANNELS;
+  private static final int ALIGNMENT = 512; // of libtorch's allocator
 
   /**
    * Reads a header.
@@ -65,6 +68,34 @@ record NvJpegSize(int width, int height, int sampling) {
         new long[] {CHANNELS, height, width},
         new TensorOptions(ScalarType.Byte).device(new DeviceOptional(device)),
         null);
+  }
+
+  /** Returns uninitialized memory for images, which belongs to the innermost scope. */
+  static Tensor allocate(List<NvJpegSize> sizes, Device device) {
+    return torch.empty(
+        new long[] {sizes.stream().mapToLong(NvJpegSize::room).sum()},
+        new TensorOptions(ScalarType.Byte).device(new DeviceOptional(device)),
+        null);
+  }
+
+  /** Returns the {@code [3, height, width]} of each image in memory of {@link #allocate}. */
+  static List<Tensor> parts(Tensor memory, List<NvJpegSize> sizes) {
+    List<Tensor> parts = new ArrayList<>();
+    long start = 0;
+    for (NvJpegSize size : sizes) {
+      parts.add(
+          memory
+              .narrow(0, start, CHANNELS * size.pixels())
+              .view(CHANNELS, size.height, size.width));
+      start += size.room();
+    }
+    return parts;
+  }
+
+  /** Returns the bytes from one image to the next, which begins as an allocation does. */
+  private long room() {
+    long bytes = CHANNELS * pixels();
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
 
   /** Lets nvJPEG write into a tensor of {@link #allocate}. */

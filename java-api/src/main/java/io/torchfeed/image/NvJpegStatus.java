@@ -14,9 +14,7 @@ final class NvJpegStatus {
           throw new ImageException("not a whole JPEG, or a damaged one: " + name(status));
       case nvjpeg.NVJPEG_STATUS_JPEG_NOT_SUPPORTED,
           nvjpeg.NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED ->
-          throw new ImageException(
-              "a JPEG of a kind that nvJPEG does not read; ImagePlan may read it on the CPU: "
-                  + name(status));
+          throw new ImageException("a JPEG of a kind that nvJPEG does not read: " + name(status));
       default -> require("the decoding of a JPEG on the device", status);
     }
   }

@@ -181,7 +181,9 @@ class CopiesAheadTest {
       copies.close();
       copies.close();
       assertThat(sources).allMatch(each -> each.isClosed);
-      assertThatIllegalStateException().isThrownBy(copies::next).withMessage("CopiesAhead is closed");
+      assertThatIllegalStateException()
+          .isThrownBy(copies::next)
+          .withMessage("CopiesAhead is closed");
       for (Thread thread : Thread.getAllStackTraces().keySet()) {
         if (thread.getName().equals("torchfeed-copy")) {
           thread.join(10_000); // it may be about to end
@@ -216,7 +218,9 @@ class CopiesAheadTest {
     files.close();
     sources.forEach(each -> each.open.countDown());
     try (CopiesAhead copies = files.ahead(sources, 1)) {
-      assertThatIllegalStateException().isThrownBy(copies::next).withMessage("CachedFiles is closed");
+      assertThatIllegalStateException()
+          .isThrownBy(copies::next)
+          .withMessage("CachedFiles is closed");
     }
     assertThat(sources).allMatch(each -> each.isClosed);
   }

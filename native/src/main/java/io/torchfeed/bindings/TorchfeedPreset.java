@@ -25,6 +25,7 @@ import org.bytedeco.javacpp.tools.InfoMapper;
               "torchfeed/batch_feed.h",
               "torchfeed/device_transfer.h",
               "torchfeed/device_feed.h",
+              "torchfeed/device_lane.h",
               "torchfeed/compiled_model.h",
               "torchfeed/log_filter.h",
               "torchfeed/loopback.h",

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.benchmarks;
 
+import io.torchfeed.data.Dataset;
+import io.torchfeed.data.SampleWriter;
+import io.torchfeed.data.VariableLength;
+import io.torchfeed.data.loader.Batch;
+import io.torchfeed.data.loader.Batches;
+import io.torchfeed.data.loader.DataLoader;
 import io.torchfeed.image.ImagePlan;
 import io.torchfeed.image.NvJpegDecoder;
+import io.torchfeed.memory.DType;
 import io.torchfeed.memory.DeviceBatch;
 import io.torchfeed.memory.DeviceTransfer;
+import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -15,7 +23,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -32,8 +43,8 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Benchmarks of JPEGs that become random crops of 3x224x224 bytes on a device, in images per
- * second: decoded there by nvJPEG, or on one thread of the host and sent. Without such a device it
- * fails and names the missing part.
+ * second: decoded there by nvJPEG, by the consumer or ahead of it by the workers of a loader, or on
+ * one thread of the host and sent. Without such a device it fails and names the missing part.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)
@@ -94,6 +105,102 @@ public class DeviceDecodeBenchmark {
   public double onTheDevice() {
     try (PointerScope scope = new PointerScope()) {
       return lastOf(decoder.decode(files, PLAN, 1, epoch++, INDICES));
+    }
+  }
+
+  /** A loader whose workers decode, and a step of the consumer. */
+  @State(Scope.Thread)
+  public static class Loading {
+    private static final int SIDE = 4096;
+    private static final long BATCHES = 10_000; // of an epoch
+
+    /** The threads that read files and decode. */
+    @Param({"1", "2", "4"})
+    public int workers;
+
+    /** The products of matrices of 4096x4096 half floats in the consumer's step. */
+    @Param({"0", "64"})
+    public int products;
+
+    private DataLoader loader;
+    private Batches batches;
+    private Tensor matrix;
+
+    /** Builds the loader. */
+    @Setup
+    public void open(DeviceDecodeBenchmark of) {
+      loader =
+          DataLoader.over(new Repeated(of.files, BATCHES * IMAGES))
+              .batchSize(IMAGES)
+              .seed(1)
+              .workers(workers)
+              .device(of.device)
+              .afterTransfer(Batch.Step.decode(0, 1, of.decoder, PLAN))
+              .build();
+      batches = loader.epoch(0);
+      try (Tensor ones = torch.ones(SIDE, SIDE);
+          Device target = new Device(of.device)) {
+        matrix = ones.to(target, ScalarType.Half);
+      }
+    }
+
+    /** Ends the loader before its decoder. */
+    @TearDown
+    public void close() {
+      matrix.close();
+      batches.close();
+      loader.close();
+    }
+  }
+
+  /** The files again and again, as a dataset. */
+  private record Repeated(List<byte[]> files, long size) implements Dataset {
+    @Override
+    public List<RowSpec> columns() {
+      int longest = files.stream().mapToInt(file -> file.length).max().orElseThrow();
+      return List.of(RowSpec.of(DType.UINT8, longest));
+    }
+
+    @Override
+    public List<VariableLength> variableLengths() {
+      return List.of(VariableLength.packed(0));
+    }
+
+    @Override
+    public void read(long index, SampleWriter sample) {
+      sample.put(0, files.get((int) (index % files.size())));
+    }
+  }
+
+  /**
+   * Takes a batch that a worker has decoded, and computes with it. Compare with the same step over
+   * no images: {@link #stepAlone}.
+   */
+  @Benchmark
+  @OperationsPerInvocation(IMAGES)
+  public double aheadInALoader(Loading loading) {
+    if (!loading.batches.hasNext()) {
+      loading.batches = loading.loader.epoch(loading.batches.epoch() + 1);
+    }
+    try (PointerScope scope = new PointerScope()) {
+      step(loading);
+      return lastOf(loading.batches.next().tensor(0));
+    }
+  }
+
+  /** Computes without taking batches: the limit of {@link #aheadInALoader} that the step sets. */
+  @Benchmark
+  @OperationsPerInvocation(IMAGES)
+  public double stepAlone(Loading loading) {
+    try (PointerScope scope = new PointerScope()) {
+      step(loading);
+      return loading.matrix.select(0, 0).select(0, 0).item_double();
+    }
+  }
+
+  private static void step(Loading loading) {
+    for (int i = 0; i < loading.products; i++) {
+      loading.matrix.matmul(loading.matrix);
     }
   }
 

@@ -32,7 +32,8 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * the device, the seconds, and the numbers of workers; -1 stands for the device.
  *
  * <p>The property {@code torchfeed.fake.device} names the library of the fake device, whose copies
- * take the time that {@code TORCHFEED_FAKE_DEVICE_RATE} says, in bytes per second, and no processor.
+ * take the time that {@code TORCHFEED_FAKE_DEVICE_RATE} says, in bytes per second, and no
+ * processor.
  */
 final class DeviceLoaders {
   private static final List<Integer> BATCHES = List.of(64, 256, 1024);
@@ -114,8 +115,7 @@ final class DeviceLoaders {
   }
 
   private static String stages(LoaderStats stats) {
-    Duration handing =
-        stats.handing().plus(stats.transferring()).minus(stats.awaitingDevice());
+    Duration handing = stats.handing().plus(stats.transferring()).minus(stats.awaitingDevice());
     return String.format(
         "us per batch %.1f: gathering %.1f, handing over %.1f, copying %.1f",
         micros(stats.elapsed().minus(stats.starting()), stats),

@@ -5,7 +5,9 @@ import io.torchfeed.bindings.NativeDeviceTransfer;
 import io.torchfeed.data.task.LoaderMeter;
 import java.util.function.Consumer;
 
-/** The times of the copies to a device, which reach the meter as they grow. One thread at a time. */
+/**
+ * The times of the copies to a device, which reach the meter as they grow. One thread at a time.
+ */
 final class DeviceTimes {
   private final LoaderMeter meter;
   private final long[] values = new long[NativeDeviceTransfer.kTimeCount];

@@ -82,23 +82,33 @@ public final class Batch implements AutoCloseable {
     }
 
     /**
-     * Returns a step that decodes JPEGs on a CUDA device. The loader leaves its batches in host
-     * memory, where nvJPEG reads the bytes, so {@link DataLoaderBuilder#device} is not set.
+     * Returns a step that decodes images on a CUDA device, and on the CPU those that nvJPEG
+     * refuses.
+     *
+     * <p>With {@link DataLoaderBuilder#device} set to the device of the decoder, the workers of the
+     * loader decode ahead of the consumer, as far as it prefetches: each in a stream of its own,
+     * which no other stream waits for. They copy the other columns, too, so this is the first step.
+     * Two workers or more read files and start operations while another one waits for its images.
+     * An image that cannot be decoded costs its batch, when that is taken. Without a device, the
+     * consumer's thread decodes a batch when it takes it, and the other columns stay on the host.
      *
      * @param column the number of the column of encoded files, {@link
      *     io.torchfeed.data.VariableLength#packed}; the images take its place
      * @param offsets the number of the column of its offsets, which stays
-     * @param decoder decodes; the caller closes it after the loader
+     * @param decoder decodes, also for several loaders and passes at once; the caller closes it
+     *     after them
      * @param plan may crop, scale, flip, turn and normalize
      * @return the step
      */
     static Step decode(int column, int offsets, NvJpegDecoder decoder, ImagePlan plan) {
       requireNonNull(decoder, "decoder");
       requireNonNull(plan, "plan");
-      return PackedFiles.step(
+      return new DecodeStep(
           column,
           offsets,
-          (files, seed, epoch, indices) -> decoder.decode(files, plan, seed, epoch, indices));
+          (files, seed, epoch, indices) -> decoder.decode(files, plan, seed, epoch, indices),
+          decoder.device(),
+          null);
     }
 
     /**

@@ -381,11 +381,11 @@ public final class DataLoaderBuilder {
    */
   public DataLoader build() {
     ColumnNames names = options.data.names();
+    Batch.Step step = afterTransfer;
+    if (step instanceof DecodeStep decoding && options.isOnDevice()) {
+      step = decoding.ahead(options);
+    }
     return new DataLoader(
-        options.build(afterTransfer != null),
-        afterTransfer,
-        options.seedOrDefault(),
-        names,
-        options.gather);
+        options.build(step != null), step, options.seedOrDefault(), names, options.gather);
   }
 }

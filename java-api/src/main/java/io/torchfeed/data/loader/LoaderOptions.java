@@ -25,6 +25,7 @@ import io.torchfeed.data.pass.ShardSource;
 import io.torchfeed.data.pass.StreamStart;
 import io.torchfeed.data.task.BatchLayout;
 import io.torchfeed.data.task.BatchTask;
+import io.torchfeed.data.task.BatchWork;
 import io.torchfeed.data.task.DatasetTask;
 import io.torchfeed.data.task.GatherTask;
 import io.torchfeed.data.task.IndexRequest;
@@ -68,6 +69,7 @@ final class LoaderOptions {
   @Nullable String pinnedFor;
   @Nullable BatchTransform transform;
   @Nullable Boolean gathersOnDevice;
+  @Nullable BatchWork work; // by which workers send to the device
 
   LoaderOptions(LoaderData data) {
     this.data = data;
@@ -170,13 +172,16 @@ final class LoaderOptions {
   }
 
   private BatchEngineFactory delivering(BatchEngineFactory host, LoaderMeter meter) {
+    if (work != null) {
+      return host; // its workers send
+    }
     if (isOnDevice()) {
       return BatchEngineFactory.copying(host, requireNonNull(device), meter);
     }
     return pinnedFor == null ? host : BatchEngineFactory.pinned(host, pinnedFor);
   }
 
-  private boolean isOnDevice() {
+  boolean isOnDevice() {
     return device != null && !device.equals("cpu");
   }
 
@@ -238,7 +243,7 @@ final class LoaderOptions {
   }
 
   private BatchLayout layout(List<RowSpec> columns, List<VariableLength> lengths, int batchRows) {
-    BatchLayout layout = BatchLayout.of(columns, lengths, transform);
+    BatchLayout layout = BatchLayout.of(columns, lengths, transform).withWork(work);
     Slab.requireFits(layout.slabColumns(), batchRows);
     return layout;
   }

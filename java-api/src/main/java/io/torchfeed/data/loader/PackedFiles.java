@@ -20,14 +20,6 @@ final class PackedFiles {
     Tensor decode(List<byte[]> files, long seed, long epoch, long[] indices);
   }
 
-  /** Returns a step that puts decoded files in the place of a packed column. */
-  static Batch.Step step(int column, int offsets, Decoder decoder) {
-    return (batch, seed) -> {
-      List<byte[]> files = of(batch.tensor(column), batch.tensor(offsets));
-      return batch.replacing(column, decoder.decode(files, seed, batch.epoch(), batch.indices()));
-    };
-  }
-
   private static void requireInside(long start, long end, long size) {
     if (start < 0 || end < start || end > size) {
       throw new IllegalArgumentException(
@@ -44,7 +36,8 @@ final class PackedFiles {
         || bytes.scalar_type().intern() != ScalarType.Byte
         || offsets.scalar_type().intern() != ScalarType.Long) {
       throw new IllegalArgumentException(
-          "a packed column of uint8 in host memory and its int64 offsets are needed, got %s %s and"
+          "a packed column of uint8 in host memory and its int64 offsets are needed (for batches on"
+              + " a device, Step.decode is the first step), got %s %s and"
                   .formatted(bytes.scalar_type(), Arrays.toString(bytes.sizes().vec().get()))
               + " %s %s"
                   .formatted(offsets.scalar_type(), Arrays.toString(offsets.sizes().vec().get())));
@@ -57,7 +50,9 @@ final class PackedFiles {
     for (int i = 1; i < bounds.length; i++) {
       requireInside(bounds[i - 1], bounds[i], size);
       byte[] file = new byte[Checks.requireArrayLength("a sample", bounds[i] - bounds[i - 1])];
-      all.position(bounds[i - 1]).get(file);
+      if (file.length > 0) { // a column of empty files has no address
+        all.position(bounds[i - 1]).get(file);
+      }
       files.add(file);
     }
     return files;

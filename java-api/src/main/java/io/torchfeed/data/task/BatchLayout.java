@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.data.task;
 
-import static java.util.Objects.requireNonNull;
-
 import io.torchfeed.bindings.NativeHandle;
 import io.torchfeed.data.BatchTransform;
 import io.torchfeed.data.VariableLength;
@@ -28,17 +26,20 @@ public final class BatchLayout {
   private final List<RowSpec> slabColumns;
   private final long rowBytes;
   private final @Nullable BatchTransform transform;
+  private final @Nullable BatchWork work;
 
   private BatchLayout(
       List<RowSpec> columns,
       List<VariableLength> variable,
       List<RowSpec> slabColumns,
-      @Nullable BatchTransform transform) {
+      @Nullable BatchTransform transform,
+      @Nullable BatchWork work) {
     this.columns = columns;
     this.variable = variable;
     this.slabColumns = slabColumns;
     this.rowBytes = slabColumns.stream().mapToLong(RowSpec::bytes).sum();
     this.transform = transform;
+    this.work = work;
   }
 
   /**
@@ -68,7 +69,12 @@ public final class BatchLayout {
       all.add(lengthsOf(length.form(), row));
     }
     return new BatchLayout(
-        List.copyOf(columns), List.copyOf(variable), List.copyOf(all), transform);
+        List.copyOf(columns), List.copyOf(variable), List.copyOf(all), transform, null);
+  }
+
+  /** Returns the same layout with a computation after the transform; null: without one. */
+  public BatchLayout withWork(@Nullable BatchWork last) {
+    return new BatchLayout(columns, variable, slabColumns, transform, last);
   }
 
   private static RowSpec lengthsOf(Form form, RowSpec row) {
@@ -93,7 +99,7 @@ public final class BatchLayout {
 
   /** Returns whether the tensors of a batch are plain views of the slab. */
   public boolean isPlain() {
-    return variable.isEmpty() && transform == null;
+    return variable.isEmpty() && !isTransformed();
   }
 
   /** Returns the memory of a row over all columns, in bytes. */
@@ -118,9 +124,9 @@ public final class BatchLayout {
     return tensors;
   }
 
-  /** Returns whether a transform computes the tensors of a batch. */
+  /** Returns whether a transform, or work after it, computes the tensors of a batch. */
   boolean isTransformed() {
-    return transform != null;
+    return transform != null || work != null;
   }
 
   /**
@@ -128,10 +134,19 @@ public final class BatchLayout {
    * this method runs user code and is therefore called on a worker.
    *
    * @param random the random numbers for the transform
-   * @return the transform's tensors
+   * @param seed the seed of the loader
+   * @param samples the numbers of the samples
+   * @return the tensors of the transform, and of the work after it
    */
-  Tensor[] transformed(Slab slab, int rows, int[] lengths, SampleRandom random) throws Exception {
-    BatchTransform change = requireNonNull(transform);
+  Tensor[] transformed(
+      Slab slab,
+      int rows,
+      int[] lengths,
+      SampleRandom random,
+      long seed,
+      long epoch,
+      long[] samples)
+      throws Exception {
     Tensor[] views = tensors(slab, rows, lengths);
     try (PointerScope scope = new PointerScope();
         NoGradGuard guard = new NoGradGuard()) {
@@ -139,8 +154,14 @@ public final class BatchLayout {
       for (int i = 0; i < given.length; i++) {
         given[i] = new Tensor(views[i]); // the transform may close its arguments
       }
-      Tensor[] made = change.apply(given, random);
-      requireTensors(made);
+      Tensor[] made = given;
+      if (transform != null) {
+        made = transform.apply(given, random);
+        requireTensors(made);
+      }
+      if (work != null) {
+        made = work.apply(made, seed, epoch, samples);
+      }
       return Arrays.stream(made)
           .map(tensor -> NativeHandle.outsideOfScopes(() -> new Tensor(tensor)))
           .toArray(Tensor[]::new);

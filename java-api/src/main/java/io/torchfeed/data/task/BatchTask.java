@@ -60,6 +60,9 @@ public abstract non-sealed class BatchTask implements BatchRequest {
   /** Returns the sample that distinguishes the batch from others of its epoch. */
   abstract long firstSample();
 
+  /** Returns the numbers of the samples in the rows. */
+  public abstract long[] samples();
+
   /**
    * Returns the failure of the sample that cost the batch; null if there is none.
    *
@@ -243,10 +246,11 @@ public abstract non-sealed class BatchTask implements BatchRequest {
     if (!options.layout().isTransformed()) {
       return;
     }
+    long seed = options.seed();
     SampleRandom random = new SampleRandom();
-    random.begin(~options.seed(), epoch, firstSample()); // differs from the numbers of the sample
+    random.begin(~seed, epoch, firstSample()); // differs from the numbers of the sample
     try {
-      made = options.layout().transformed(filled, rows, lengths, random);
+      made = options.layout().transformed(filled, rows, lengths, random, seed, epoch, samples());
     } catch (Throwable e) {
       error = e;
     }

@@ -2,6 +2,7 @@
 package io.torchfeed.data.task;
 
 import io.torchfeed.data.SampleException;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** A task that fills a batch with the samples of an index list. */
@@ -24,6 +25,14 @@ abstract class IndexTask extends BatchTask {
   @Override
   final long firstSample() {
     return indices[0];
+  }
+
+  @Override
+  public final long[] samples() {
+    int[] kept = elements;
+    return kept == null
+        ? Arrays.copyOf(indices, rows)
+        : Arrays.stream(kept, 0, rows).mapToLong(element -> indices[element]).toArray();
   }
 
   @Override

@@ -78,7 +78,7 @@ public final class StreamTask extends BatchTask {
         && (covered == 0 || (dropLast && isAtEnd && covered < batchSize));
   }
 
-  /** Returns the samples of the rows. */
+  @Override
   public long[] samples() {
     return Arrays.copyOf(sampleOfRow, rows);
   }

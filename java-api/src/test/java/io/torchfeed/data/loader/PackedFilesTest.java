@@ -32,6 +32,8 @@ class PackedFilesTest {
       assertThat(PackedFiles.of(bytes(1, 2, 255, 4, 5), torch.tensor(0L, 3L, 3L, 5L)))
           .containsExactly(new byte[] {1, 2, -1}, new byte[0], new byte[] {4, 5});
       assertThat(PackedFiles.of(bytes(7), torch.tensor(0L))).isEmpty();
+      assertThat(PackedFiles.of(bytes(7).narrow(0, 0, 0), torch.tensor(0L, 0L)))
+          .containsExactly(new byte[0]);
     }
   }
 
@@ -111,7 +113,7 @@ class PackedFilesTest {
                 .batchSize(4)
                 .seed(7)
                 .sampler(ShuffledSampler.of(6, 5))
-                .afterTransfer(PackedFiles.step(1, 2, decoder))
+                .afterTransfer(new DecodeStep(1, 2, decoder, "cuda:0", null))
                 .build();
         Batches batches = loader.epoch(3)) {
       int count = 0;
