@@ -3,19 +3,24 @@ package io.torchfeed.checkpoint;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.SaveTask.Copying;
 import io.torchfeed.checkpoint.StateCopy.Copy;
+import io.torchfeed.checkpoint.StateCopy.Share;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Tests of changes of a state that is copied in the background. */
 @ExtendWith(LeakCheck.class)
@@ -85,6 +90,27 @@ class SaveTaskTest {
       }
       assertThat(isChecked[0]).isNotEqualTo(isBefore);
     }
+  }
+
+  @Test
+  void aStateThatChangedIsNotPublished(@TempDir Path folder) {
+    CheckpointWriter writer =
+        new CheckpointWriter(new CheckpointFolder(folder), CheckpointOptions.defaults());
+    TrainingState state = TrainingState.builder().number("epoch", () -> 1, saved -> {}).build();
+    Runnable changed =
+        () -> {
+          throw new IllegalStateException("for a test");
+        };
+    try (Copy copy = state.copy();
+        Share share = Share.of(state, Part.whole(), false)) {
+      Shards alone = Shards.of(Part.whole(), "run");
+      assertThatIllegalStateException().isThrownBy(() -> writer.write(1, copy, Set.of(), changed));
+      assertThatIllegalStateException()
+          .isThrownBy(() -> writer.write(2, share, Set.of(), alone, changed));
+      assertThat(folder.toFile().list()).noneMatch(name -> name.matches("LATEST|step-.*"));
+      writer.write(3, copy, Set.of(), () -> {});
+    }
+    assertThat(folder.toFile().list()).contains("LATEST", "step-000003");
   }
 
   private static void await(CountDownLatch latch) {
