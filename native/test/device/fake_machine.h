@@ -47,7 +47,7 @@ struct Pace {
 /// Each stream has a clock that only copies advance, and waits for streams that are later: by
 /// default a nanosecond per byte, whatever the host's clock says. With `keep_pace`, these are times
 /// of the host's clock: work is over once its end has come, and copies to the device go one after
-/// the other. Then no thread executes the work: whoever asks for it does.
+/// the other. Then no thread executes the work, but each call that asks for it.
 class Machine {
  public:
   using Key = std::pair<int8_t, c10::StreamId>;

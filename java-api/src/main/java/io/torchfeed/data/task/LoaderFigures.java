@@ -24,7 +24,7 @@ public record LoaderFigures(
     long skipped,
     List<Skipped> firstSkipped,
     Flow flow) {
-  /** How batches went from the workers to the consumer, and to a device. */
+  /** The way of batches from the workers to the consumer, and to a device. */
   public record Flow(
       Duration copying, Duration awaitingDevice, Duration handing, Duration held, long freshSlabs) {
     /** The flow before the first batch. */
