@@ -211,7 +211,7 @@ TEST_F(Transfers, ACopyThatFailsIsAnErrorAndLeavesTheTransferUsable) {
       Slab::create_pinned({at::empty({0, 4}, at::kByte), at::empty({0}, at::kLong)}, 4, kDevice);
   fake::fail_after(1);
   expect_refused(ErrorCode::kInternal, "the fake device failed",
-                 [&] { transfer->send({slab->view(0, 4), slab->view(1, 4)}); });
+                 [&] { transfer->send({slab->view(1, 4), slab->view(0, 4)}); });
   fake::fail_after(-1);
   EXPECT_EQ(transfer->copying(), 1);  // the first tensor is on its way
   EXPECT_FALSE(slab->is_free());
@@ -226,6 +226,66 @@ TEST_F(Transfers, ACopyThatFailsIsAnErrorAndLeavesTheTransferUsable) {
     fake::run_all();
     EXPECT_EQ(*reading, bytes_of(host[0]));
   }
+}
+
+TEST_F(Transfers, TheColumnsOfASlabAreOneCopy) {
+  auto transfer = DeviceTransfer::create(kDevice, 2);
+  const std::vector<at::Tensor> prototypes = {
+      at::empty({0, 5}, at::kByte), at::empty({0}, at::kLong), at::empty({0, 2}, at::kFloat)};
+  const auto slab = Slab::create_pinned(prototypes, 4, kDevice);
+  for (int64_t i = 0; i < slab->bytes(); ++i) {
+    slab->data()[i] = static_cast<uint8_t>(i);
+  }
+  fake::fail_after(1);
+  const std::vector<at::Tensor> host = {slab->view(0, 3), slab->view(1, 3), slab->view(2, 3)};
+  const int64_t sent = transfer->send(host);
+  fake::fail_after(-1);
+  const auto device = transfer->receive(sent);
+  ASSERT_EQ(device.size(), host.size());
+  for (size_t i = 0; i < host.size(); ++i) {
+    EXPECT_EQ(device[i].sizes(), host[i].sizes());
+    EXPECT_EQ(device[i].scalar_type(), host[i].scalar_type());
+    const Reading reading = fake::read_later(device[i]);
+    fake::run_all();
+    EXPECT_EQ(*reading, bytes_of(host[i])) << "column " << i;
+  }
+}
+
+TEST_F(Transfers, TensorsOfOneMemoryThatAreNotSideBySideArriveToo) {
+  const at::Tensor numbers = torch::arange(3000, torch::kInt64);
+  const std::vector<std::vector<at::Tensor>> batches = {
+      {numbers.narrow(0, 0, 8), numbers.narrow(0, 4, 8)},      // overlap
+      {numbers.narrow(0, 64, 8), numbers.narrow(0, 0, 8)},     // in another order
+      {numbers.narrow(0, 0, 3), numbers.narrow(0, 3, 8)},      // not aligned
+      {numbers.narrow(0, 0, 8), numbers.narrow(0, 2000, 8)},   // far from each other
+      {numbers.narrow(0, 0, 0), numbers.narrow(0, 8, 8)},      // without elements
+      {numbers.narrow(0, 0, 8), numbers.narrow(0, 8, 8) + 1},  // in other memory
+      {numbers.narrow(0, 8, 8), numbers.narrow(0, 16, 5)}};
+  auto transfer = DeviceTransfer::create(kDevice, 2);
+  for (const auto& host : batches) {
+    const int64_t sent = transfer->send(host);
+    const auto device = transfer->receive(sent);
+    const Reading first = fake::read_later(device[0]);
+    const Reading second = fake::read_later(device[1]);
+    fake::run_all();
+    EXPECT_EQ(*first, bytes_of(host[0]));
+    EXPECT_EQ(*second, bytes_of(host[1]));
+    transfer->release(sent);
+  }
+}
+
+TEST_F(Transfers, TheRowsThatASmallerBatchLacksAreNotCopied) {
+  constexpr int64_t kBytes = 8192;
+  auto transfer = DeviceTransfer::create(kDevice, 2);
+  const auto slab = Slab::create_pinned(
+      {at::empty({0, kBytes}, at::kByte), at::empty({0}, at::kLong)}, 4, kDevice);
+  transfer->send({slab->view(0, 1), slab->view(1, 1)});
+  fake::run_all();
+  transfer->copying();
+  std::array<int64_t, DeviceTransfer::kTimeCount> times{};
+  transfer->times(times.data());
+  EXPECT_EQ(times[DeviceTransfer::kCopyingNanos],
+            8 * (kBytes + static_cast<int64_t>(sizeof(int64_t))));
 }
 
 using Times = std::array<int64_t, DeviceTransfer::kTimeCount>;

@@ -9,12 +9,15 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
+#include <cstddef>
 #include <utility>
 
 namespace torchfeed {
 namespace {
 
 constexpr int64_t kTensorAlignment = 64;
+
+constexpr int64_t kMaxGaps = 4096;  // bytes that are cheaper to copy than to begin another copy
 
 // Timing takes the host some microseconds, as much as starting the copy of a small batch: of small
 // batches, one in some is timed, and stands for the others.
@@ -31,6 +34,33 @@ bool is_over(const c10::Event& event) {
   } catch (const c10::Error&) {
     return true;  // the device has failed permanently: it reads nothing any more
   }
+}
+
+const std::byte* address(const at::Tensor& tensor) {
+  return static_cast<const std::byte*>(tensor.const_data_ptr());
+}
+
+/// Returns the memory from the first of several tensors to the end of the last, as bytes, if it has
+/// hardly any others and is aligned like the memory of a slot; otherwise an undefined tensor.
+at::Tensor common_block(const std::vector<at::Tensor>& tensors) {
+  int64_t used = 0;
+  int64_t end = 0;  // from the address of the first
+  for (const at::Tensor& tensor : tensors) {
+    const int64_t begin = address(tensor) - address(tensors[0]);
+    const auto bytes = static_cast<int64_t>(tensor.nbytes());
+    if (!tensor.storage().is_alias_of(tensors[0].storage()) || bytes == 0 || begin < end ||
+        begin % kTensorAlignment != 0) {
+      return {};
+    }
+    used += bytes;
+    end = begin + bytes;
+  }
+  if (tensors.size() < 2 || end - used > kMaxGaps) {
+    return {};
+  }
+  const at::Tensor& first = tensors[0];
+  return at::empty({0}, at::kByte)
+      .set_(first.storage(), first.storage_offset() * first.element_size(), {end}, {1});
 }
 
 /// Returns zero for a device whose events have no times.
@@ -60,14 +90,22 @@ void DeviceSlot::fill(int64_t batch, std::vector<at::Tensor> host, const c10::St
   }
   int64_t bytes = 0;
   parts_.clear();
+  const at::Tensor block = common_block(host);
   for (const at::Tensor& tensor : host) {
+    if (block.defined()) {
+      bytes = address(tensor) - address(block);
+    }
     place(tensor.dtype(), tensor.sizes().vec(), bytes);
   }
   ensure_memory(bytes, stream);
   sources_ = std::move(host);
   begin(
       batch,
-      [this] {
+      [this, &block] {
+        if (block.defined()) {
+          view({block.dtype(), block.sizes().vec(), 0}).copy_(block, /*non_blocking=*/true);
+          return;
+        }
         for (size_t i = 0; i < parts_.size(); ++i) {
           view(parts_[i]).copy_(sources_[i], /*non_blocking=*/true);
         }

@@ -38,7 +38,7 @@ JobQueue::Job& JobQueue::move(size_t sequence, State to) {
 
 void JobQueue::account() {
   const Clock::time_point now = Clock::now();
-  if (count(State::kWaiting) == 0 && count(State::kDone) > 0) {
+  if (count(State::kDone) > 0) {
     const auto idle = workers_ - static_cast<int64_t>(count(State::kRunning));
     const std::chrono::nanoseconds held = idle * (now - changed_at_);
     held_nanos_.fetch_add(held.count(), std::memory_order_relaxed);

@@ -55,8 +55,8 @@ class JobQueue {
   [[nodiscard]] size_t taken() const;
   /// Returns whether every job is taken.
   [[nodiscard]] bool is_empty() const;
-  /// Returns the time since the last call that workers have waited while all submitted jobs had
-  /// begun and a batch was ready to be taken, summed over the workers.
+  /// Returns the time since the last call that workers have waited while a batch was ready to be
+  /// taken, summed over the workers.
   [[nodiscard]] std::chrono::nanoseconds held() {
     return std::chrono::nanoseconds(held_nanos_.exchange(0, std::memory_order_relaxed));
   }

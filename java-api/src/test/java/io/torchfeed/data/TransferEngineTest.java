@@ -151,6 +151,7 @@ class TransferEngineTest {
     assertThat(figures.flow().awaitingDevice())
         .isPositive()
         .isLessThanOrEqualTo(figures.transferring());
+    assertThat(figures.flow().handing()).isPositive();
     // 1 ns per byte by the clock of the fake device, and one of eight batches is timed
     assertThat(figures.flow().copying()).isEqualTo(Duration.ofNanos(8 * 2 * Long.BYTES));
   }

@@ -33,16 +33,17 @@ final class TaskQueue {
   /** Adds the time since the last change to the time that workers were held. */
   private void account() {
     long now = System.nanoTime();
-    int ready = waiting.isEmpty() ? ready() : 0;
+    int ready = ready();
     if (ready > 0) {
-      heldNanos += (now - changedAt) * Math.max(0, workers - (requested.size() - ready));
+      int running = requested.size() - waiting.size() - ready;
+      heldNanos += (now - changedAt) * Math.max(0, workers - running);
     }
     changedAt = now;
   }
 
   /**
-   * Returns the time since the last call that workers have waited while all batches were begun and
-   * one was ready to be taken, summed over the workers.
+   * Returns the time since the last call that workers have waited while a batch was ready to be
+   * taken, summed over the workers.
    */
   long takeHeldNanos() {
     long nanos = heldNanos;

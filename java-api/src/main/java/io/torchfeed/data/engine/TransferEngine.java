@@ -43,6 +43,7 @@ public final class TransferEngine implements BatchEngine {
   private final LoaderMeter meter;
   private final DeviceTimes times;
   private long epoch;
+  private long elsewhereNanos; // of a call; the meter counts them otherwise
   private @Nullable LoadedBatch unsent; // taken from the host, and not yet sent
   private @Nullable Sent ahead; // sent, and not yet taken by the consumer
   private @Nullable Throwable failedAhead; // exception of the host engine when it was asked ahead
@@ -112,6 +113,8 @@ public final class TransferEngine implements BatchEngine {
 
   @Override
   public LoadedBatch take(long due) {
+    long start = System.nanoTime();
+    elsewhereNanos = 0;
     releaseCurrent();
     throwFailedAhead();
     Sent next = sent(due);
@@ -120,6 +123,7 @@ public final class TransferEngine implements BatchEngine {
     ahead = null;
     sendAhead(due + 1);
     times.report(values -> transfer.run(native_ -> native_.times(values)));
+    meter.received(System.nanoTime() - start - elsewhereNanos);
     return received;
   }
 
@@ -158,7 +162,9 @@ public final class TransferEngine implements BatchEngine {
     Sent next = ahead;
     if (next == null) {
       if (unsent == null) {
+        long start = System.nanoTime();
         unsent = host.take(due);
+        elsewhereNanos += System.nanoTime() - start;
       }
       next = new Sent(unsent);
       ahead = next;
@@ -186,7 +192,9 @@ public final class TransferEngine implements BatchEngine {
     } catch (RuntimeException | Error e) {
       next.failure = e;
     } finally {
-      meter.transferred(System.nanoTime() - start);
+      long took = System.nanoTime() - start;
+      elsewhereNanos += took;
+      meter.transferred(took);
       close(rows); // the transfer keeps the memory it reads
     }
   }

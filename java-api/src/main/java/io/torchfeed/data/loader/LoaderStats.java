@@ -148,19 +148,19 @@ public final class LoaderStats {
   }
 
   /**
-   * Returns the time that the consumer's thread spent taking batches from workers, without waiting
-   * for them: a cost per batch, whatever its size.
+   * Returns the time that the consumer's thread spent taking batches from workers and receiving
+   * them on a device, without waiting, and without {@link #transferring}: a cost per batch, whatever
+   * its size.
    *
-   * @return the time; zero without workers
+   * @return the time; zero without workers and a device
    */
   public Duration handing() {
     return figures.flow().handing();
   }
 
   /**
-   * Returns the time that workers waited while a batch was ready to be taken and no other was left
-   * to begin: the consumer, or the device that it waits for, is slower. For the rest of their idle
-   * time they waited for requests.
+   * Returns the time that workers waited while a batch was ready to be taken: the consumer, or the
+   * device that it waits for, is slower. For the rest of their idle time they waited for requests.
    *
    * @return the sum over the workers
    */

@@ -91,6 +91,11 @@ public final class LoaderMeter {
     deviceWaitNanos += waiting;
   }
 
+  /** Counts the time that the consumer's thread spent on a batch of a device. */
+  public synchronized void received(long nanos) {
+    handNanos += nanos;
+  }
+
   /**
    * Counts the taking of a batch.
    *
