@@ -113,7 +113,8 @@ public final class Checkpoint {
 
   /**
    * Returns the faults of newer or better checkpoints, in place of which this one was loaded; worth
-   * a warning.
+   * a warning. A rank knows only those that it has found itself: where each reads files of its own,
+   * all of them should log theirs.
    *
    * @return a failure for each, in the order in which they were tried; usually empty
    */

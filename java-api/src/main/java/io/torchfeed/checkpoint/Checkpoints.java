@@ -225,6 +225,10 @@ public final class Checkpoints implements AutoCloseable {
    * been saved by another number of ranks: then the parts that differ between ranks, {@link
    * TrainingState#namesOfEachRank}, stay as they are, which {@link Checkpoint#ranks} tells.
    *
+   * <p>If a file is damaged that only some of the ranks read, these continue from an older
+   * checkpoint than the others: ranks that train together call {@link #load(TrainingState, Part,
+   * AllGather)}.
+   *
    * @param state receives it; must have the parts that were saved
    * @param rank this rank among all of them
    * @return the checkpoint; empty if the folder has none
