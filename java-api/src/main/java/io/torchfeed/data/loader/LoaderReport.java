@@ -34,7 +34,10 @@ final class LoaderReport {
     if (takesHalf(stats.handing().plus(sending), stats)) {
       return Bottleneck.HAND_OVER;
     }
-    if (stats.workers() > 0 && stats.busyShare() < IDLE_SHARE / stats.workers()) {
+    if (share(stats.waited().minus(stats.handing()), stats.elapsed()) < SMALL_SHARE) {
+      return Bottleneck.CONSUMER;
+    }
+    if (stats.workers() > 0 && stats.busyShare() < IDLE_SHARE) {
       return share(stats.held(), idle(stats)) > IDLE_SHARE
           ? Bottleneck.PREFETCH
           : Bottleneck.REQUESTS;

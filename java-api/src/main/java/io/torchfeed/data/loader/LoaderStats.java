@@ -148,9 +148,9 @@ public final class LoaderStats {
   }
 
   /**
-   * Returns the time that the consumer's thread spent taking batches from workers and receiving
-   * them on a device, without waiting, and without {@link #transferring}: a cost per batch, whatever
-   * its size.
+   * Returns the part of {@link #waited} in which the consumer's thread took batches from workers
+   * and received them on a device, without waiting, and without {@link #transferring}: a cost per
+   * batch, whatever its size.
    *
    * @return the time; zero without workers and a device
    */

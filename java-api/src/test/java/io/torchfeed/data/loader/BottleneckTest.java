@@ -103,6 +103,19 @@ class BottleneckTest {
         .isEqualTo(LoaderStats.Bottleneck.PREFETCH);
     assertThat(of(0, 500, 10, 300, 0, flow(0, 0, 100, 600, 0)))
         .isEqualTo(LoaderStats.Bottleneck.REQUESTS);
+    // idle for most of the time, though together busier than one worker could be in half of it
+    assertThat(of(0, 500, 10, 900, 0, flow(0, 0, 100, 700, 0)))
+        .isEqualTo(LoaderStats.Bottleneck.PREFETCH);
+    assertThat(of(0, 500, 10, 900, 0, flow(0, 0, 100, 300, 0)))
+        .isEqualTo(LoaderStats.Bottleneck.REQUESTS);
+  }
+
+  @Test
+  void aConsumerThatHardlyWaitsIsTheBottleneckWhateverTakingABatchCosts() {
+    assertThat(of(0, 40, 5, 300, 0, flow(0, 0, 30, 1600, 0)))
+        .isEqualTo(LoaderStats.Bottleneck.CONSUMER);
+    assertThat(of(0, 40, 5, 300, 0, flow(0, 0, 10, 1600, 0)))
+        .isEqualTo(LoaderStats.Bottleneck.PREFETCH);
   }
 
   @Test
