@@ -53,8 +53,11 @@ public final class CachedFiles implements AutoCloseable {
   private final FileFolder folder;
 
   // guarded by this
-  private final List<Path> used = new ArrayList<>();
+  private final List<Use> used = new ArrayList<>();
   private boolean isClosed;
+
+  /** A path that was returned, and the entry of the folder that it belongs to. */
+  private record Use(Path path, Path entry) {}
 
   private CachedFiles(FileFolder folder) {
     this.folder = folder;
@@ -135,7 +138,7 @@ public final class CachedFiles implements AutoCloseable {
    * }
    * }</pre>
    *
-   * @param sources closed in any case, when the returned object is closed
+   * @param sources closed when the returned object is closed
    * @param copies the number of files that are copied at a time, or wait to be taken, in [1, 64]
    * @return the files in the order of the sources; the caller closes it
    * @throws IllegalArgumentException if {@code copies} is out of range
@@ -158,7 +161,7 @@ public final class CachedFiles implements AutoCloseable {
       Path last = Path.of(source.name()).normalize().getFileName();
       boolean isName = last != null && !last.toString().matches("|\\.\\.");
       Path file = isName ? last : Path.of("data");
-      return found(List.of(source), List.of(file), copies).resolve(file);
+      return found(List.of(source), List.of(file), copies, file);
     }
   }
 
@@ -190,7 +193,7 @@ public final class CachedFiles implements AutoCloseable {
       if (all.isEmpty()) {
         throw new IllegalArgumentException("at least one source is needed, got none");
       }
-      return found(all, names(all), Math.min(COPIES, all.size()));
+      return found(all, names(all), Math.min(COPIES, all.size()), Path.of(""));
     }
   }
 
@@ -213,7 +216,9 @@ public final class CachedFiles implements AutoCloseable {
     return names.stream().map(root::relativize).toList();
   }
 
-  private Path found(List<ByteSource> sources, List<Path> names, int copies) throws IOException {
+  /** Returns a path within the entry of sources, in use until it is released. */
+  private Path found(List<ByteSource> sources, List<Path> names, int copies, Path within)
+      throws IOException {
     List<FileFolder.Item> items = new ArrayList<>();
     StringBuilder text = new StringBuilder();
     long total = 0;
@@ -229,20 +234,20 @@ public final class CachedFiles implements AutoCloseable {
     synchronized (this) {
       requireOpen();
     }
-    Path path;
+    Path files;
     try {
-      path = folder.find(entry, total, items, copies);
+      files = folder.find(entry, total, items, copies);
     } catch (InterruptedException e) {
       throw interrupted(sources.get(0), e);
     }
     synchronized (this) {
       if (isClosed) {
-        FileFolder.release(path);
+        FileFolder.release(files);
       }
       requireOpen();
-      used.add(path);
+      used.add(new Use(files.resolve(within), files));
     }
-    return path;
+    return files.resolve(within);
   }
 
   static ByteSourceException interrupted(ByteSource source, InterruptedException e) {
@@ -275,16 +280,17 @@ public final class CachedFiles implements AutoCloseable {
 
   /**
    * Ends one use of a file or folder that this object returned, after its last reader: it may be
-   * deleted when the bytes of others need room. Has no effect on other paths.
+   * deleted when the bytes of others need room. Has no effect on other paths, not even on files of
+   * a returned folder.
    *
    * @param path as it was returned; each call that returned it is one use
-   * @throws IOException if the file that tells the use cannot be closed
+   * @throws IOException if the lock that keeps the file from others cannot be given back
    */
   public synchronized void release(Path path) throws IOException {
     requireNonNull(path, "path");
     for (int i = 0; i < used.size(); i++) {
-      if (path.startsWith(used.get(i))) {
-        FileFolder.release(used.remove(i));
+      if (path.equals(used.get(i).path())) {
+        FileFolder.release(used.remove(i).entry());
         return;
       }
     }
@@ -295,7 +301,7 @@ public final class CachedFiles implements AutoCloseable {
   public synchronized void close() throws IOException {
     isClosed = true;
     while (!used.isEmpty()) {
-      FileFolder.release(used.remove(used.size() - 1));
+      FileFolder.release(used.remove(used.size() - 1).entry());
     }
   }
 

@@ -57,6 +57,11 @@ public final class CopiesAhead implements AutoCloseable {
     } catch (InterruptedException e) {
       isInterrupted = true;
       throw CachedFiles.interrupted(sources.get(taken), e);
+    } catch (IOException e) {
+      if (isClosed) { // which interrupts the copies
+        throw new IllegalStateException("CopiesAhead is closed", e);
+      }
+      throw e;
     } finally {
       taken += isInterrupted ? 0 : 1;
     }

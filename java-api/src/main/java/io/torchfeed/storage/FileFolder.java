@@ -301,7 +301,9 @@ final class FileFolder {
       }
     }
     if (total > maxBytes) {
-      String reason = "its %d bytes do not fit the limit of %d for %s, where files in use have %d";
+      String reason =
+          "its %d bytes do not fit the limit of %d for %s, where files in use have %d; release files"
+              + " after their last reader, copy fewer ahead, or give a higher limit";
       throw new ByteSourceException(
           name, 0, reason.formatted(bytes, maxBytes, folder, total - bytes), null);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.storage;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -361,14 +362,16 @@ class CachedFilesTest {
       assertThat(files.path(source("a"))).isEqualTo(first);
       files.path(source("b"));
       files.release(first);
+      files.release(first.resolveSibling("."));
+      files.release(first.resolveSibling("other"));
+      files.release(first.resolve("x"));
+      files.release(requireNonNull(first.getParent()));
       assertThatExceptionOfType(ByteSourceException.class)
           .as("the other use of the first file")
           .isThrownBy(() -> files.path(source("c")))
           .withMessageContaining("do not fit the limit");
       assertThat(first).exists();
       files.release(first);
-      files.release(first);
-      files.release(folder);
       assertThat(files.path(source("c"))).exists();
       assertThat(first).doesNotExist();
     }

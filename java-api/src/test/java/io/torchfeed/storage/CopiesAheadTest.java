@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.torchfeed.storage.ByteSourceException.Problem;
 import java.io.IOException;
@@ -195,6 +196,23 @@ class CopiesAheadTest {
     try (Stream<Path> all = Files.walk(folder)) {
       assertThat(all.filter(each -> requireNonNull(each.getFileName()).toString().matches("\\d")))
           .containsExactly(first);
+    }
+  }
+
+  @Test
+  void aThreadThatWaitsForAFileLearnsThatTheCopiesAreClosed() throws Exception {
+    ExecutorService readers = Executors.newSingleThreadExecutor();
+    try (CachedFiles files = open()) {
+      CopiesAhead copies = files.ahead(sources, 1);
+      Future<Path> waiting = readers.submit(copies::next);
+      awaitBegun(1);
+      copies.close();
+      assertThatThrownBy(waiting::get)
+          .cause()
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessage("CopiesAhead is closed");
+    } finally {
+      readers.shutdownNow();
     }
   }
 
