@@ -135,7 +135,7 @@ public final class JsonObject {
     for (String name : fields.keySet()) {
       if (!List.of(names).contains(name)) {
         throw new IllegalArgumentException(
-            "a %s has no field %s".formatted(what, Quotes.shortened(path + name)));
+            "the %s has the unknown field %s".formatted(what, Quotes.shortened(path + name)));
       }
     }
     return this;
@@ -164,7 +164,7 @@ public final class JsonObject {
   public void requireKind(String expected) {
     if (!text("kind").equals(expected)) {
       throw new IllegalArgumentException(
-          "the state must be of a %s, got a %s".formatted(expected, text("kind")));
+          "the state must be of the kind %s, got %s".formatted(expected, text("kind")));
     }
   }
 

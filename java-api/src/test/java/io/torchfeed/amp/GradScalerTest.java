@@ -255,7 +255,7 @@ class GradScalerTest {
             StateDict.of(state.json().replace("GradScaler", "QAdam"), Map.of())) {
           assertThatIllegalArgumentException()
               .isThrownBy(() -> second.loadStateDict(other))
-              .withMessageContaining("must be of a GradScaler, got a QAdam");
+              .withMessageContaining("must be of the kind GradScaler, got QAdam");
         }
       }
     }

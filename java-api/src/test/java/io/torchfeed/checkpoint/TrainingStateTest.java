@@ -230,13 +230,14 @@ class TrainingStateTest {
     Stateful part = new OptimizerParts(adam, net);
     try (StateDict good = part.stateDict();
         StateDict before = part.stateDict()) {
-      assertRefused(part, good, "\"Adam\"", "\"SGD\"", "must be of a Adam, got a SGD");
+      assertRefused(part, good, "\"Adam\"", "\"SGD\"", "must be of the kind Adam, got SGD");
       assertRefused(part, good, "\"version\":1", "\"version\":2", "version");
       assertRefused(part, good, "\"first.weight\",", "", "missing names: first.weight");
       assertRefused(part, good, "\"eps\":1.0E-6", "\"eps\":\"x\"", "must have a number");
       assertRefused(part, good, "[0.9,0.999]", "[0.9]", "betas must be two numbers");
       assertRefused(part, good, "\"amsgrad\":false", "\"amsgrad\":true", "lacks the tensor");
-      assertRefused(part, good, "\"amsgrad\"", "\"x\":1,\"amsgrad\"", "has no field");
+      assertRefused(
+          part, good, "\"amsgrad\"", "\"x\":1,\"amsgrad\"", "has the unknown field param_groups.x");
       String moments = "state.first.weight.exp_avg";
       assertRefused(part, with(good, moments, null), "lacks the tensor " + moments);
       assertRefused(part, with(good, moments, torch.ones(1)), "as its parameter, got Float [1]");

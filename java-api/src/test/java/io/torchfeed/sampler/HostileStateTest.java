@@ -70,7 +70,7 @@ class HostileStateTest {
     String json = "{\"a\":".repeat(900) + '"' + "x".repeat(1_000_000) + '"' + "}".repeat(900);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> SamplerState.fromJson(json))
-        .withMessage("a sampler state has no field a");
+        .withMessage("the sampler state has the unknown field a");
   }
 
   @Test

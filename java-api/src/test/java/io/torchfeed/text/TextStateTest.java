@@ -72,7 +72,7 @@ class TextStateTest {
         "{\"version\":2} | the version of a text state must be 1, got 2",
         "{\"version\":1} | the text state lacks the field filesDigest",
         "{\"version\":1,\"version\":1} | Duplicate field",
-        "{\"other\":1} | a text state has no field other",
+        "{\"other\":1} | the text state has the unknown field other",
         "{\"version\":1,\"filesDigest\":\"12\"} | 16 hexadecimal digits",
         "{\"version\":1,\"filesDigest\":\"0123456789abcdef\",\"rest\":[{\"start\":1}]} | lacks the field rest.end",
         "{\"version\":1,\"filesDigest\":\"0123456789abcdef\",\"rest\":[{\"start\":1.5}]} | must have a whole number",

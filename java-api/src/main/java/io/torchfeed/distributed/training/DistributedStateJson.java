@@ -69,7 +69,7 @@ final class DistributedStateJson {
     JsonObject json = JsonObject.parse("state of a " + kind, requireNonNull(state, "state").json());
     String got = json.text("kind");
     if (!got.equals(kind)) {
-      throw new IllegalArgumentException("the state must be of a " + kind + ", got a " + got);
+      throw new IllegalArgumentException("the state must be of the kind " + kind + ", got " + got);
     }
     List<String> names = new ArrayList<>(HEAD);
     names.addAll(List.of(fields));
