@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.bindings.NativeException;
 import io.torchfeed.internal.Failures;
+import io.torchfeed.internal.Quotes;
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
@@ -47,10 +51,36 @@ public final class CheckpointException extends RuntimeException {
 
   static CheckpointException unreadable(Path path, IOException e) {
     if (e instanceof NoSuchFileException) {
-      return new CheckpointException(path, Problem.MISSING, "there is no such file", e);
+      return new CheckpointException(
+          path, Problem.MISSING, "there is no such file; restore it, or name another one", e);
+    }
+    String cure = e instanceof AccessDeniedException ? "; allow this user to read it" : "";
+    return new CheckpointException(
+        path, Problem.UNREADABLE, "it cannot be read: " + Failures.reason(e) + cure, e);
+  }
+
+  /** Returns the exception for a tensor that libtorch did not make. */
+  static RuntimeException noMemory(Path path, String tensor, long bytes, RuntimeException e) {
+    RuntimeException cause = NativeException.translate(e);
+    String text = String.valueOf(cause.getMessage());
+    if (!(cause instanceof NativeException)
+        || !(text.contains("allocate memory") || text.contains("bad_alloc"))) {
+      return cause;
     }
     return new CheckpointException(
-        path, Problem.UNREADABLE, "it cannot be read: " + Failures.reason(e), e);
+        path,
+        Problem.UNREADABLE,
+        ("there is no memory for the %d bytes of the tensor %s; free memory or raise the limit of"
+                + " the process")
+            .formatted(bytes, Quotes.shortened(tensor)),
+        cause);
+  }
+
+  /** Returns whether the reason is not the file, so that no other one is to be taken instead. */
+  boolean isOfEveryFile() {
+    return problem == Problem.MISMATCH
+        || getCause() instanceof ClosedByInterruptException
+        || getCause() instanceof NativeException;
   }
 
   static CheckpointException unwritable(Path path, IOException e) {

@@ -86,7 +86,7 @@ record CheckpointFolder(Path path) {
   void requireFolder() throws FileSystemException {
     if (Files.exists(path) && !Files.isDirectory(path)) {
       throw new FileSystemException(
-          path.toString(), null, path + " is no folder; move it away, or name another folder");
+          path.toString(), null, "it is not a folder; move it away, or name another folder");
     }
   }
 
@@ -190,7 +190,13 @@ record CheckpointFolder(Path path) {
         return steps;
       }
       String kind = RegularFile.otherKind(latest);
-      String name = kind == null ? latest() : "";
+      String name;
+      try {
+        name = kind == null ? latest() : "";
+      } catch (IOException e) {
+        skipped.add(CheckpointException.unreadable(latest, e));
+        return steps;
+      }
       if (!NAME.matcher(name).matches()) {
         skipped.add(
             new CheckpointException(

@@ -3,13 +3,11 @@ package io.torchfeed.checkpoint;
 
 import static java.util.Objects.requireNonNull;
 
-import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.SaveTask.Copying;
 import io.torchfeed.checkpoint.StateCopy.Share;
 import io.torchfeed.checkpoint.StepFolder.SavedParts;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.sampler.RankConsistency.AllGather;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -211,9 +209,9 @@ public final class Checkpoints implements AutoCloseable {
    *
    * @param state receives it; must have the parts that were saved
    * @return the checkpoint; empty if the folder has none
-   * @throws CheckpointException if there are checkpoints but no good one; or if one is of other
-   *     parts, or a part refuses its state, since its names, shapes or options differ: then the
-   *     parts that were loaded before it keep the loaded state
+   * @throws CheckpointException if there are checkpoints but no good one, or too little memory; or
+   *     if one is of other parts, or a part refuses its state, since its names, shapes or options
+   *     differ: parts then are as {@link TrainingState#loadStateDict} leaves them
    * @throws IllegalStateException if a part cannot be loaded at this moment, or this is closed
    */
   public Optional<Checkpoint> load(TrainingState state) {
@@ -225,9 +223,8 @@ public final class Checkpoints implements AutoCloseable {
    * been saved by another number of ranks: then the parts that differ between ranks, {@link
    * TrainingState#namesOfEachRank}, stay as they are, which {@link Checkpoint#ranks} tells.
    *
-   * <p>If a file is damaged that only some of the ranks read, these continue from an older
-   * checkpoint than the others: ranks that train together call {@link #load(TrainingState, Part,
-   * AllGather)}.
+   * <p>If a file is damaged that some of the ranks read, these continue from an older checkpoint
+   * than others: ranks that train together call {@link #load(TrainingState, Part, AllGather)}.
    *
    * @param state receives it; must have the parts that were saved
    * @param rank this rank among all of them
@@ -252,7 +249,7 @@ public final class Checkpoints implements AutoCloseable {
       try {
         return Optional.of(load.apply(step));
       } catch (CheckpointException e) {
-        if (e.problem() == Problem.MISMATCH || e.getCause() instanceof ClosedByInterruptException) {
+        if (e.isOfEveryFile()) {
           throw e;
         }
         skipped.add(e);
@@ -389,11 +386,7 @@ public final class Checkpoints implements AutoCloseable {
     }
   }
 
-  /**
-   * Waits until everything is on the disk.
-   *
-   * @throws CheckpointException if a save in the background failed
-   */
+  /** Waits until everything is on the disk, with the exceptions of {@link #await}. */
   @Override
   public void close() {
     if (!isClosed) {

@@ -195,7 +195,7 @@ final class CommonCheckpoint implements AutoCloseable {
           step = each;
           return;
         } catch (CheckpointException e) {
-          if (e.problem() == Problem.MISMATCH) {
+          if (e.isOfEveryFile()) {
             refusal = e;
           } else {
             skipped.add(e);

@@ -2,6 +2,7 @@
 package io.torchfeed.checkpoint;
 
 import io.torchfeed.bindings.NativeException;
+import io.torchfeed.checkpoint.StateCopy.Checked;
 import io.torchfeed.internal.JsonObject;
 import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
@@ -13,7 +14,7 @@ import org.bytedeco.pytorch.Tensor;
  *
  * @param generator borrowed
  */
-record GeneratorState(Generator generator) implements Stateful {
+record GeneratorState(Generator generator) implements Checked {
   private static final String KIND = "Generator";
   private static final String TENSOR = "state";
   private static final int VERSION = 1;
@@ -24,6 +25,16 @@ record GeneratorState(Generator generator) implements Stateful {
       return StateDict.of(
           "{\"version\":%s,\"kind\":\"%s\"}".formatted(VERSION, KIND),
           Map.of(TENSOR, generator.get_state()));
+    }
+  }
+
+  /** Sets the state and the present one again: only libtorch knows whether the bytes fit. */
+  @Override
+  public void check(StateDict state) {
+    try (PointerScope scope = new PointerScope()) {
+      Tensor present = generator.get_state();
+      loadStateDict(state);
+      generator.set_state(present);
     }
   }
 

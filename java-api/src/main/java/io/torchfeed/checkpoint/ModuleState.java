@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import io.torchfeed.checkpoint.StateCopy.Checked;
 import io.torchfeed.checkpoint.StateCopy.Held;
 import io.torchfeed.internal.JsonObject;
 import java.util.LinkedHashMap;
@@ -18,7 +19,7 @@ import org.bytedeco.pytorch.Tensor;
  *
  * @param module borrowed
  */
-record ModuleState(Module module) implements Held {
+record ModuleState(Module module) implements Held, Checked {
   private static final String KIND = "Module";
   private static final int VERSION = 1;
 
@@ -50,13 +51,25 @@ record ModuleState(Module module) implements Held {
   }
 
   @Override
+  public void check(StateDict state) {
+    requireKind(state);
+    try (PointerScope scope = new PointerScope()) {
+      state.requireFit(tensors(module));
+    }
+  }
+
+  @Override
   public void loadStateDict(StateDict state) {
-    JsonObject json = JsonObject.parse("state of a module", state.json());
-    json.requireKind(KIND);
-    json.only("version", "kind").requireVersion(VERSION);
+    requireKind(state);
     try (PointerScope scope = new PointerScope()) {
       state.copyTo(tensors(module));
     }
+  }
+
+  private static void requireKind(StateDict state) {
+    JsonObject json = JsonObject.parse("state of a module", state.json());
+    json.requireKind(KIND);
+    json.only("version", "kind").requireVersion(VERSION);
   }
 
   /**

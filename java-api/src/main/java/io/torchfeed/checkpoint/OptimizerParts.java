@@ -4,6 +4,7 @@ package io.torchfeed.checkpoint;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.bindings.OptimizerState;
+import io.torchfeed.checkpoint.StateCopy.Checked;
 import io.torchfeed.checkpoint.StateCopy.Held;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
@@ -31,7 +32,7 @@ import org.bytedeco.pytorch.global.torch;
  * The state of an optimizer, under the names of the parameters: {@code state.fc.weight.exp_avg}.
  * The JSON has the options by Python's names, a list of groups as in {@code param_groups}.
  */
-final class OptimizerParts implements Held {
+final class OptimizerParts implements Held, Checked {
   private static final int VERSION = 1;
   private static final String PREFIX = "state.";
   private static final String PARAMS = "params";
@@ -191,24 +192,31 @@ final class OptimizerParts implements Held {
   }
 
   @Override
+  public void check(StateDict state) {
+    try (PointerScope scope = new PointerScope()) {
+      options(state, groups());
+    } catch (RuntimeException e) {
+      throw NativeException.translate(e);
+    }
+  }
+
+  /** Returns a turn before modules: this alone may need memory. */
+  @Override
+  public int turn() {
+    return 1;
+  }
+
+  @Override
   public void loadStateDict(StateDict state) {
     try (PointerScope scope = new PointerScope()) {
       List<Group> groups = groups();
-      List<double[]> options = options(state.json(), groups);
+      List<double[]> options = options(state, groups);
       Map<Tensor, TensorVector> restored = new LinkedHashMap<>();
-      Set<String> left = new HashSet<>(state.tensors().keySet());
-      for (int i = 0; i < groups.size(); i++) {
-        Group group = groups.get(i);
-        List<String> required = kind.required(options.get(i));
-        for (int j = 0; j < group.names.size(); j++) {
-          restored.put(
-              group.parameters.get(j),
-              kept(group.names.get(j), group.parameters.get(j), state, left, required));
+      for (Group group : groups) {
+        for (int i = 0; i < group.names.size(); i++) {
+          Tensor parameter = group.parameters.get(i);
+          restored.put(parameter, kept(group.names.get(i), parameter, state));
         }
-      }
-      if (!left.isEmpty()) {
-        throw new IllegalArgumentException(
-            "the state has a tensor that the optimizer does not keep: " + left.iterator().next());
       }
       restored.forEach(
           (parameter, tensors) -> OptimizerState.set_tensors(optimizer, parameter, tensors));
@@ -220,51 +228,86 @@ final class OptimizerParts implements Held {
     }
   }
 
-  /** Returns a parameter's tensors in a state, or copies, and removes their names. */
-  private TensorVector kept(
-      String parameter, Tensor place, StateDict state, Set<String> left, List<String> required) {
-    Map<String, Tensor> saved = state.tensors();
-    List<String> names = kind.tensors().stream().map(field -> nameOf(parameter, field)).toList();
-    if (names.stream().noneMatch(saved::containsKey)) {
-      return new TensorVector();
-    }
-    Tensor[] tensors = new Tensor[names.size()];
-    for (int i = 0; i < tensors.length; i++) {
-      Tensor tensor = saved.get(names.get(i));
-      boolean isStep = kind.tensors().get(i).equals(OptimizerKind.STEP);
-      left.remove(names.get(i));
-      if (tensor != null) {
-        tensors[i] =
-            isStep
-                ? steps(names.get(i), tensor)
-                : own(names.get(i), tensor, place, state.isGiven());
-      } else if (required.contains(kind.tensors().get(i))) {
-        throw new IllegalArgumentException("the state lacks the tensor " + names.get(i));
-      } else {
-        tensors[i] = new Tensor();
+  /** Checks a state, and returns the options of each group. */
+  private List<double[]> options(StateDict state, List<Group> groups) {
+    List<double[]> options = options(state.json(), groups);
+    Set<String> left = new HashSet<>(state.tensors().keySet());
+    for (int i = 0; i < groups.size(); i++) {
+      Group group = groups.get(i);
+      List<String> required = kind.required(options.get(i));
+      for (int j = 0; j < group.names.size(); j++) {
+        requireKept(group.names.get(j), group.parameters.get(j), state.tensors(), left, required);
       }
     }
-    return new TensorVector(tensors);
+    if (!left.isEmpty()) {
+      throw new IllegalArgumentException(
+          "the state has a tensor that the optimizer does not keep: " + left.iterator().next());
+    }
+    return options;
   }
 
-  private static Tensor steps(String name, Tensor tensor) {
+  /** Checks a parameter's tensors in a state, and removes their names. */
+  private void requireKept(
+      String parameter,
+      Tensor place,
+      Map<String, Tensor> saved,
+      Set<String> left,
+      List<String> required) {
+    if (hasNone(parameter, saved)) {
+      return;
+    }
+    for (String field : kind.tensors()) {
+      String name = nameOf(parameter, field);
+      Tensor tensor = saved.get(name);
+      left.remove(name);
+      if (tensor == null) {
+        if (required.contains(field)) {
+          throw new IllegalArgumentException("the state lacks the tensor " + name);
+        }
+      } else if (field.equals(OptimizerKind.STEP)) {
+        requireSteps(name, tensor);
+      } else if (!StateDict.describe(tensor).equals(StateDict.describe(place))) {
+        throw new IllegalArgumentException(
+            "tensor %s of the state must be %s as its parameter, got %s"
+                .formatted(name, StateDict.describe(place), StateDict.describe(tensor)));
+      }
+    }
+  }
+
+  private boolean hasNone(String parameter, Map<String, Tensor> saved) {
+    return kind.tensors().stream().noneMatch(each -> saved.containsKey(nameOf(parameter, each)));
+  }
+
+  private static void requireSteps(String name, Tensor tensor) {
     double steps = tensor.numel() == 1 ? tensor.item_double() : -1;
     if (!(steps >= 0 && steps < Long.MAX_VALUE && steps == Math.rint(steps))) {
       throw new IllegalArgumentException(
           "tensor %s of the state must be a whole number of steps".formatted(name));
     }
-    return tensor.to(torch.ScalarType.Long);
   }
 
-  /**
-   * Returns a tensor like its parameter: the one of the state if it is given and has the layout.
-   */
-  private static Tensor own(String name, Tensor tensor, Tensor place, boolean isGiven) {
-    if (!StateDict.describe(tensor).equals(StateDict.describe(place))) {
-      throw new IllegalArgumentException(
-          "tensor %s of the state must be %s as its parameter, got %s"
-              .formatted(name, StateDict.describe(place), StateDict.describe(tensor)));
+  /** Returns a parameter's tensors in a state that has been checked, or copies. */
+  private TensorVector kept(String parameter, Tensor place, StateDict state) {
+    if (hasNone(parameter, state.tensors())) {
+      return new TensorVector();
     }
+    Tensor[] tensors = new Tensor[kind.tensors().size()];
+    for (int i = 0; i < tensors.length; i++) {
+      String field = kind.tensors().get(i);
+      Tensor tensor = state.tensors().get(nameOf(parameter, field));
+      if (tensor == null) {
+        tensors[i] = new Tensor();
+      } else if (field.equals(OptimizerKind.STEP)) {
+        tensors[i] = tensor.to(torch.ScalarType.Long);
+      } else {
+        tensors[i] = own(tensor, place, state.isGiven());
+      }
+    }
+    return new TensorVector(tensors);
+  }
+
+  /** Returns a tensor in the layout of its parameter: the one of the state if it is given. */
+  private static Tensor own(Tensor tensor, Tensor place, boolean isGiven) {
     return isGiven && place.is_cpu() && place.is_contiguous()
         ? tensor
         : torch.empty_like(place.detach()).copy_(tensor);

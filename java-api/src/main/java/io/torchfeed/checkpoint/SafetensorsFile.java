@@ -232,13 +232,21 @@ public final class SafetensorsFile implements AutoCloseable {
     if (!channel.isOpen()) {
       throw new IllegalStateException("the file is closed");
     }
-    Tensor tensor = TensorBytes.empty(entry.dtype(), entry.sizes());
+    Tensor tensor = empty(name, entry);
     try {
       fill(tensor, entry, bytes -> {});
       return tensor;
     } catch (RuntimeException | Error e) {
       tensor.close();
       throw e;
+    }
+  }
+
+  private Tensor empty(String name, Entry entry) {
+    try {
+      return TensorBytes.empty(entry.dtype(), entry.sizes());
+    } catch (RuntimeException e) {
+      throw CheckpointException.noMemory(path, name, entry.end() - entry.begin(), e);
     }
   }
 
@@ -264,7 +272,7 @@ public final class SafetensorsFile implements AutoCloseable {
         .entries()
         .forEach(
             (name, entry) -> {
-              Tensor tensor = TensorBytes.empty(entry.dtype(), entry.sizes());
+              Tensor tensor = empty(name, entry);
               into.put(name, tensor);
               fill(tensor, entry, digest::add);
             });

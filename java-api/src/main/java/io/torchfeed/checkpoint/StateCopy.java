@@ -16,11 +16,14 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /** Tensors of a state at one moment. */
 sealed interface StateCopy extends AutoCloseable {
+  char SEPARATOR = '/';
+
   @Override
   void close();
 
@@ -34,12 +37,57 @@ sealed interface StateCopy extends AutoCloseable {
    */
   void own(Map<String, Tensor> copies);
 
+  /** An object that tells, without a change, whether it takes a state. */
+  interface Checked extends Stateful {
+    /**
+     * Checks that {@link #loadStateDict} takes a state.
+     *
+     * @throws IllegalArgumentException if it does not, as that throws it
+     */
+    void check(StateDict state);
+
+    /** Returns the place of its load among others: 0 first, for objects that are not checked. */
+    default int turn() {
+      return 2;
+    }
+  }
+
   /** An object with tensors that only a step of the optimizer changes. */
   interface Held extends Stateful {
     /**
      * Returns the object's state: those tensors may be the object's own, and all else is copied.
      */
     StateDict heldStateDict();
+  }
+
+  /**
+   * Returns the states of the parts that {@link Copy#joined} joined.
+   *
+   * @param joined borrowed; has their tensors
+   * @throws IllegalArgumentException if it is malformed
+   */
+  static Map<String, StateDict> parts(StateDict joined) {
+    Map<String, String> saved = JsonObject.parse("state of a training", joined.json()).texts();
+    Map<String, Map<String, Tensor>> tensors = new LinkedHashMap<>();
+    joined
+        .tensors()
+        .forEach(
+            (name, tensor) -> {
+              int end = name.indexOf(SEPARATOR);
+              tensors
+                  .computeIfAbsent(name.substring(0, Math.max(0, end)), part -> new TreeMap<>())
+                  .put(name.substring(end + 1), tensor);
+            });
+    if (!saved.keySet().containsAll(tensors.keySet())) {
+      throw new IllegalArgumentException(
+          "the state has tensors of the parts %s, but the parts %s"
+              .formatted(tensors.keySet(), saved.keySet()));
+    }
+    Map<String, StateDict> parts = new LinkedHashMap<>();
+    saved.forEach(
+        (name, json) ->
+            parts.put(name, StateDict.owning(json, tensors.getOrDefault(name, Map.of()))));
+    return parts;
   }
 
   /**
@@ -63,9 +111,7 @@ sealed interface StateCopy extends AutoCloseable {
           out.writeStringField(part.getKey(), part.getValue().json());
           part.getValue()
               .tensors()
-              .forEach(
-                  (name, tensor) ->
-                      tensors.put(part.getKey() + TrainingState.SEPARATOR + name, tensor));
+              .forEach((name, tensor) -> tensors.put(part.getKey() + SEPARATOR + name, tensor));
         }
         out.writeEndObject();
       } catch (IOException e) {
@@ -98,7 +144,7 @@ sealed interface StateCopy extends AutoCloseable {
     }
 
     private static String joined(String part, String name) {
-      return part + TrainingState.SEPARATOR + name;
+      return part + SEPARATOR + name;
     }
 
     @Override

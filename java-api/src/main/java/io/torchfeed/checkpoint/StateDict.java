@@ -18,6 +18,7 @@ import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 
 /**
  * The state of a {@link Stateful} object: named tensors on the CPU, and all else as JSON.
@@ -196,8 +197,9 @@ public final class StateDict implements AutoCloseable {
    * Checks that {@link #copyTo} can copy.
    *
    * @param targets where an object keeps the tensors, on any device
-   * @throws IllegalArgumentException if names, dtypes or shapes differ; the message has the first
-   *     differences of each kind, and how many more there are
+   * @throws IllegalArgumentException if names, dtypes or shapes differ, or elements of a target
+   *     share memory; the message has the first differences of each kind, and how many more there
+   *     are
    */
   public void requireFit(Map<String, Tensor> targets) {
     requireNonNull(targets, "targets");
@@ -213,6 +215,11 @@ public final class StateDict implements AutoCloseable {
               others.add(
                   "tensor %s must be %s as here, but the state has %s"
                       .formatted(name, describe(target), describe(tensor)));
+            } else if (tensor != null && isExpanded(target)) {
+              others.add(
+                  "tensor %s cannot be written to here, since it is expanded and its elements share"
+                          .formatted(name)
+                      + " memory; replace it by a copy, of contiguous()");
             }
           });
     }
@@ -223,6 +230,17 @@ public final class StateDict implements AutoCloseable {
       throw new IllegalArgumentException(
           "the state does not fit: " + String.join("; ", differences));
     }
+  }
+
+  private static boolean isExpanded(Tensor tensor) {
+    if (tensor.layout().intern() == torch.Layout.Strided && !tensor.is_contiguous()) {
+      for (long i = 0; i < tensor.dim(); i++) {
+        if (tensor.size(i) > 1 && tensor.stride(i) == 0) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   private static void addNames(

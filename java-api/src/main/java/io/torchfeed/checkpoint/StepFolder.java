@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static java.util.Objects.requireNonNull;
+
 import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedFile;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
+import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.internal.Sha256;
@@ -46,7 +49,7 @@ record StepFolder(Path path) {
   record SavedParts(Path path, Manifest manifest, Map<String, StateDict> states)
       implements AutoCloseable {
     /**
-     * Loads the parts, and frees each once it is loaded.
+     * Checks all parts, then loads them, and frees each once it is loaded.
      *
      * @throws CheckpointException if the state has other parts, or a part refuses its state
      */
@@ -56,8 +59,12 @@ record StepFolder(Path path) {
         state.requireNames(Set.copyOf(manifest.names()));
         for (Map.Entry<String, StateDict> saved : states.entrySet()) {
           part = "part " + saved.getKey() + ": ";
-          try (StateDict dict = saved.getValue()) {
-            state.load(saved.getKey(), dict);
+          state.check(saved.getKey(), saved.getValue());
+        }
+        for (String name : state.inOrder(states.keySet())) {
+          part = "part " + name + ": ";
+          try (StateDict dict = requireNonNull(states.get(name))) {
+            state.load(name, dict);
           }
         }
       } catch (IllegalArgumentException e) {
@@ -75,6 +82,10 @@ record StepFolder(Path path) {
 
   /** Has the digest of the manifest in the format of {@code sha256sum}. */
   private static final String DIGEST = "manifest.sha256";
+
+  private static final String CURE =
+      "; it was damaged or replaced: restore it, or delete its folder to continue from the one"
+          + " before";
 
   private static final int PIECE = 1 << 16;
   private static final int MAX_READERS = 4; // each with a thread for the digest
@@ -257,12 +268,15 @@ record StepFolder(Path path) {
     try {
       Manifest manifest = Manifest.parse(text);
       manifest.requireAllFiles();
-      requireName(manifest.step());
+      requireName(Checks.requireAtLeastZero("step", manifest.step()));
       return manifest;
     } catch (IllegalArgumentException e) {
       Problem problem = Manifest.isOfOtherVersion(text) ? Problem.MISMATCH : Problem.DAMAGED;
       throw new CheckpointException(
-          path.resolve(MANIFEST), problem, String.valueOf(e.getMessage()), e);
+          path.resolve(MANIFEST),
+          problem,
+          e.getMessage() + (problem == Problem.DAMAGED ? CURE : ""),
+          e);
     }
   }
 
@@ -356,6 +370,6 @@ record StepFolder(Path path) {
   }
 
   private CheckpointException damaged(String file, String detail) {
-    return new CheckpointException(path.resolve(file), Problem.DAMAGED, detail);
+    return new CheckpointException(path.resolve(file), Problem.DAMAGED, detail + CURE);
   }
 }

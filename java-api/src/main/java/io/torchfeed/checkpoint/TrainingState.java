@@ -4,18 +4,18 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.Checkpoint.Metric;
+import io.torchfeed.checkpoint.StateCopy.Checked;
 import io.torchfeed.checkpoint.StateCopy.Copy;
 import io.torchfeed.checkpoint.StateCopy.Held;
-import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import java.util.Collections;
-import java.util.HashMap;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -27,7 +27,6 @@ import java.util.regex.Pattern;
 import org.bytedeco.pytorch.Generator;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Optimizer;
-import org.bytedeco.pytorch.Tensor;
 
 /**
  * All that a training must have to continue as if it had not stopped, as named parts that {@link
@@ -49,8 +48,6 @@ import org.bytedeco.pytorch.Tensor;
  * saved or loaded. Not thread-safe: save and load between two steps, on the thread that trains.
  */
 public final class TrainingState implements Stateful {
-  static final char SEPARATOR = '/';
-
   private final Map<String, Stateful> parts;
   private final Set<String> own;
   private final Supplier<Optional<Metric>> metric;
@@ -289,38 +286,22 @@ public final class TrainingState implements Stateful {
   }
 
   /**
-   * Loads the states of all parts, one after the other.
+   * Loads the states of all parts. Modules, optimizers, generators, texts and numbers are checked
+   * before a part is changed; objects of {@link Builder#part} come first, texts and numbers last.
    *
    * @param state borrowed; of a training with the same parts
-   * @throws IllegalArgumentException if the parts have other names; or if a part refuses its state:
-   *     then the parts before it keep the loaded state
+   * @throws IllegalArgumentException if the parts have other names, or a part refuses its state:
+   *     then nothing has changed, except objects of {@link Builder#part} that came before another
+   *     one that refuses, and all but later texts and numbers if the code for one of these throws
    * @throws IllegalStateException if a part cannot be loaded at this moment
    */
   @Override
   public void loadStateDict(StateDict state) {
     requireNonNull(state, "state");
-    Map<String, String> saved = JsonObject.parse("state of a training", state.json()).texts();
-    requireNames(saved.keySet());
-    Map<String, Map<String, Tensor>> tensors = new HashMap<>();
-    state
-        .tensors()
-        .forEach(
-            (name, tensor) -> {
-              int end = name.indexOf(SEPARATOR);
-              tensors
-                  .computeIfAbsent(name.substring(0, Math.max(0, end)), part -> new TreeMap<>())
-                  .put(name.substring(end + 1), tensor);
-            });
-    requireNames(tensors.keySet(), saved.keySet());
-    saved.forEach(
-        (name, json) -> load(name, StateDict.owning(json, tensors.getOrDefault(name, Map.of()))));
-  }
-
-  private static void requireNames(Set<String> ofTensors, Set<String> ofParts) {
-    if (!ofParts.containsAll(ofTensors)) {
-      throw new IllegalArgumentException(
-          "the state has tensors of the parts %s, but the parts %s".formatted(ofTensors, ofParts));
-    }
+    Map<String, StateDict> states = StateCopy.parts(state);
+    requireNames(states.keySet());
+    states.forEach(this::check);
+    inOrder(states.keySet()).forEach(name -> load(name, requireNonNull(states.get(name))));
   }
 
   /** Returns a copy of all parts, which the caller closes. */
@@ -372,6 +353,24 @@ public final class TrainingState implements Stateful {
                   + " as the training that saved it, or use another folder of checkpoints")
               .formatted(missing, unexpected));
     }
+  }
+
+  /**
+   * Checks the state of a part, if it can be checked without a change.
+   *
+   * @throws IllegalArgumentException if the part refuses the state
+   */
+  void check(String name, StateDict state) {
+    if (parts.get(name) instanceof Checked part) {
+      part.check(state);
+    }
+  }
+
+  /** Returns the names of parts in the order to load: first those that may refuse a state yet. */
+  List<String> inOrder(Set<String> names) {
+    Comparator<String> order =
+        Comparator.comparingInt(name -> parts.get(name) instanceof Checked part ? part.turn() : 0);
+    return parts.keySet().stream().filter(names::contains).sorted(order).toList();
   }
 
   /**

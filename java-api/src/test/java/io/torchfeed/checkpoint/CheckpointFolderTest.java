@@ -7,9 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.StateCopy.Held;
+import io.torchfeed.internal.Sha256;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -91,7 +93,7 @@ class CheckpointFolderTest {
   @Test
   void aFileInThePlaceOfTheFolderIsNamed() throws IOException {
     Files.writeString(folder, "a file");
-    String message = folder + " is no folder; move it away, or name another folder";
+    String message = "it is not a folder; move it away, or name another folder";
     try (Checkpoints checkpoints = Checkpoints.open(folder)) {
       assertThatExceptionOfType(CheckpointException.class)
           .isThrownBy(() -> checkpoints.load(state))
@@ -104,6 +106,36 @@ class CheckpointFolderTest {
           .withMessage(folder.resolve("step-000001") + ": it cannot be written: " + message);
     }
     assertThat(folder).hasContent("a file");
+  }
+
+  @Test
+  void aNegativeStepIsNoNameToGiveBack() throws IOException {
+    save(1, 2);
+    Path manifest = folder.resolve("step-000002").resolve("manifest.json");
+    String text = Files.readString(manifest).replaceFirst("\"step\"(\\s*):(\\s*)2", "\"step\":-2");
+    Files.writeString(manifest, text);
+    Files.writeString(
+        manifest.resolveSibling("manifest.sha256"),
+        Sha256.hex(text.getBytes(StandardCharsets.UTF_8)) + "  manifest.json\n");
+    assertThat(load(1).skipped())
+        .singleElement()
+        .satisfies(
+            e ->
+                assertThat(e)
+                    .hasMessageStartingWith(
+                        manifest
+                            + ": step must be at least 0, got -2; it was damaged or replaced"));
+  }
+
+  /** Reading this file fails for every user. */
+  @Test
+  void aLatestThatCannotBeReadIsSkipped() throws IOException {
+    save(1, 2);
+    Files.delete(latest);
+    Files.createSymbolicLink(latest, Path.of("/proc/self/mem"));
+    assertThat(load(2).skipped())
+        .singleElement()
+        .satisfies(e -> assertThat(e).hasMessageStartingWith(latest + ": it cannot be read: "));
   }
 
   @Test

@@ -140,7 +140,9 @@ class CheckpointReadTest {
               switch (where) {
                 case "cut" -> "it must have %d bytes, got %d".formatted(size, size - 1);
                 case "missing" -> "there is no such file";
-                default -> "its SHA-256 is not the one in manifest.json";
+                default ->
+                    "its SHA-256 is not the one in manifest.json; it was damaged or replaced:"
+                        + " restore it, or delete its folder to continue from the one before";
               });
     }
     assertThat(first.value()).isEqualTo(-1);
