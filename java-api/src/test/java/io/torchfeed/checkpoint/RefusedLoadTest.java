@@ -216,7 +216,20 @@ class RefusedLoadTest {
   }
 
   /** A source with the first of its bytes only. */
-  private record HugeSource(byte[] begin, long size) implements ByteSource {
+  private static final class HugeSource implements ByteSource {
+    private final byte[] begin;
+    private final long size;
+
+    HugeSource(byte[] begin, long size) {
+      this.begin = begin;
+      this.size = size;
+    }
+
+    @Override
+    public long size() {
+      return size;
+    }
+
     @Override
     public String name() {
       return "huge.safetensors";
