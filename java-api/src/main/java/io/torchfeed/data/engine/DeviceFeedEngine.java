@@ -85,13 +85,13 @@ final class DeviceFeedEngine implements BatchEngine {
       feed.run(native_ -> native_.release(number));
     }
     sendAhead(1);
+    times.report(values -> feed.run(native_ -> native_.times(values))); // before a batch is taken
     Sent next = ahead.poll();
     if (next == null) {
       throw new IllegalStateException("no batch was requested");
     }
     LoadedBatch batch = receive(next);
     sendAhead(slots - 1);
-    times.report(values -> feed.run(native_ -> native_.times(values)));
     return batch;
   }
 

@@ -122,7 +122,6 @@ public final class TransferEngine implements BatchEngine {
     current = next.number;
     ahead = null;
     sendAhead(due + 1);
-    times.report(values -> transfer.run(native_ -> native_.times(values)));
     meter.received(System.nanoTime() - start - elsewhereNanos);
     return received;
   }
@@ -146,12 +145,16 @@ public final class TransferEngine implements BatchEngine {
     }
   }
 
-  /** Sends the next batch if its rows are ready. A failure is kept for the next call. */
+  /**
+   * Sends the next batch if its rows are ready, and reports times. A failure is kept for the next
+   * call, since a batch was taken.
+   */
   private void sendAhead(long due) {
     try {
       if (host.isReady()) {
         sent(due);
       }
+      times.report(values -> transfer.run(native_ -> native_.times(values)));
     } catch (RuntimeException | Error e) {
       failedAhead = e;
     }

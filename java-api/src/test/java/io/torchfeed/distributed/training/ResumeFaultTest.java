@@ -82,7 +82,7 @@ class ResumeFaultTest {
                   changed(state, "parameter first: Float", "parameter first: Double"),
                   "the state has parameter first: Double");
               assertRefused(
-                  model, changed(state, "\"DistributedDataParallel\"", "\"QAdam\""), "got a QAdam");
+                  model, changed(state, "\"DistributedDataParallel\"", "\"QAdam\""), "got QAdam");
             }
           }
         });
