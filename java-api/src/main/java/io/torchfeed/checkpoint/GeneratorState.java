@@ -2,7 +2,7 @@
 package io.torchfeed.checkpoint;
 
 import io.torchfeed.bindings.NativeException;
-import io.torchfeed.checkpoint.StateCopy.Checked;
+import io.torchfeed.checkpoint.StateDict.Checked;
 import io.torchfeed.internal.JsonObject;
 import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;

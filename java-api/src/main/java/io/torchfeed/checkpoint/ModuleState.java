@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
-import io.torchfeed.checkpoint.StateCopy.Checked;
 import io.torchfeed.checkpoint.StateCopy.Held;
+import io.torchfeed.checkpoint.StateDict.Checked;
 import io.torchfeed.internal.JsonObject;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -37,21 +37,6 @@ sealed interface StateCopy extends AutoCloseable {
    */
   void own(Map<String, Tensor> copies);
 
-  /** An object that tells, without a change, whether it takes a state. */
-  interface Checked extends Stateful {
-    /**
-     * Checks that {@link #loadStateDict} takes a state.
-     *
-     * @throws IllegalArgumentException if it does not, as that throws it
-     */
-    void check(StateDict state);
-
-    /** Returns the place of its load among others: 0 first, for objects that are not checked. */
-    default int turn() {
-      return 2;
-    }
-  }
-
   /** An object with tensors that only a step of the optimizer changes. */
   interface Held extends Stateful {
     /**

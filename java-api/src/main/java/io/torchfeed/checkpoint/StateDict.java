@@ -26,6 +26,21 @@ import org.bytedeco.pytorch.global.torch;
  * <p>{@code close} frees the tensors; no effect the second time. Not thread-safe.
  */
 public final class StateDict implements AutoCloseable {
+  /** An object that tells, without a change, whether it takes a state. */
+  interface Checked extends Stateful {
+    /**
+     * Checks that {@link #loadStateDict} takes a state.
+     *
+     * @throws IllegalArgumentException if it does not, as that throws it
+     */
+    void check(StateDict state);
+
+    /** Returns the place of its load among others: 0 first, for objects that are not checked. */
+    default int turn() {
+      return 2;
+    }
+  }
+
   private final String json;
   private final Map<String, Tensor> tensors;
 

@@ -4,9 +4,9 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import io.torchfeed.checkpoint.Checkpoint.Metric;
-import io.torchfeed.checkpoint.StateCopy.Checked;
 import io.torchfeed.checkpoint.StateCopy.Copy;
 import io.torchfeed.checkpoint.StateCopy.Held;
+import io.torchfeed.checkpoint.StateDict.Checked;
 import io.torchfeed.internal.Quotes;
 import java.util.Collections;
 import java.util.Comparator;

@@ -4,7 +4,7 @@ package io.torchfeed.checkpoint;
 import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.torchfeed.checkpoint.StateCopy.Checked;
+import io.torchfeed.checkpoint.StateDict.Checked;
 import io.torchfeed.internal.JsonObject;
 import java.io.IOException;
 import java.io.StringWriter;
