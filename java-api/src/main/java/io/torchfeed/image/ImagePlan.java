@@ -147,10 +147,7 @@ public final class ImagePlan {
                     rowNumber);
               });
     } catch (NativeException e) {
-      if (e.code() == NativeException.Code.UNREADABLE) {
-        throw new ImageException(requireNonNull(e.getMessage()), e);
-      }
-      throw e;
+      throw ofImage(e);
     }
   }
 
@@ -291,10 +288,7 @@ public final class ImagePlan {
           () ->
               ImageCuts.decoded(steps, steps.length, encoded, encoded.length, seed, epoch, index));
     } catch (NativeException e) {
-      if (e.code() == NativeException.Code.UNREADABLE) {
-        throw new ImageException(requireNonNull(e.getMessage()), e);
-      }
-      throw e;
+      throw ofImage(e);
     }
   }
 
@@ -306,6 +300,13 @@ public final class ImagePlan {
   /** Rounds a batch of rows that were {@link #cut}, flips them, and normalizes if the plan does. */
   Tensor finish(Tensor rows, byte[] flips) {
     return translating(() -> ImageCuts.finish(steps, steps.length, rows, flips));
+  }
+
+  /** Returns an {@link ImageException} for an image that cannot be read, others as they are. */
+  private static RuntimeException ofImage(NativeException e) {
+    return e.code() == NativeException.Code.UNREADABLE
+        ? new ImageException(requireNonNull(e.getMessage()), e)
+        : e;
   }
 
   private static <T> T translating(Supplier<T> call) {

@@ -100,7 +100,7 @@ class DigestBehindTest {
     begun.await();
     Thread closing = new Thread(behind::close);
     closing.start();
-    while (closing.getState() != Thread.State.WAITING) {
+    while (closing.isAlive() && closing.getState() != Thread.State.WAITING) {
       Thread.onSpinWait();
     }
     assertThat(closing.isAlive()).isTrue(); // the memory is in use
