@@ -3,7 +3,8 @@
 """Continues checkpoints of torchfeed in Python, and writes others, with torch and safetensors alone.
 
   python_checkpoints.py continue FOLDER   prints the losses of 20 steps after each FOLDER/KIND
-  python_checkpoints.py write FOLDER      writes checkpoints after 3 steps, prints the 20 after them
+  python_checkpoints.py write FOLDER      writes checkpoints of version 1, with SHA-256, after 3 steps, prints
+                                          the 20 after them
   python_checkpoints.py shards FOLDER     prints the means of the tensors of the model in one checkpoint
                                           of several ranks, which torch.distributed.checkpoint reads too
 """
@@ -29,6 +30,7 @@ OPTIONS = {
 }
 STEPS = 20
 FIRST = 3
+BLOCK = 16 << 20  # bytes with a digest of their own
 
 
 class SmallNet(torch.nn.Module):
@@ -59,13 +61,31 @@ def report(kind, losses):
     print(kind, *(repr(loss) for loss in losses), flush=True)
 
 
+def crc32c(data):
+    """Returns the CRC-32C, with the polynomial of RFC 3720; zlib.crc32 has another one."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ CRC_OF_BYTE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def crc_of_byte(value):
+    for _ in range(8):
+        value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+    return value
+
+
+CRC_OF_BYTE = [crc_of_byte(value) for value in range(256)]
+
+
 def load(folder, net, optimizer):
     folder = folder / (folder / "LATEST").read_text().strip()
     manifest = json.loads((folder / "manifest.json").read_text())
     for part in manifest["parts"].values():
         if "file" in part:
             data = (folder / part["file"]["name"]).read_bytes()
-            assert hashlib.sha256(data).hexdigest() == part["file"]["sha256"]
+            blocks = [data[at:at + BLOCK] for at in range(0, len(data), BLOCK)]
+            assert [f"{crc32c(block):08x}" for block in blocks] == part["file"]["crc32c"]
     net.load_state_dict(load_file(folder / "model.safetensors"), strict=True)
     tensors = load_file(folder / "optimizer.safetensors")
     saved, = manifest["parts"]["optimizer"]["state"]["param_groups"]

@@ -33,10 +33,11 @@ import java.util.function.Supplier;
  *
  * <p>Each checkpoint is a folder, {@code step-000500}: a safetensors file for each part that has
  * tensors, such as {@code model.safetensors}, which Python reads without torchfeed; {@code
- * manifest.json}, with everything else and the SHA-256 of each file; and {@code manifest.sha256}.
- * It is written under a hidden name, flushed and renamed, and only then {@code LATEST} names it, so
- * that a kill at any moment and a full disk leave the last good one. Write another name into {@code
- * LATEST} to go back to an older one, and delete the later ones, which count as the new run's else.
+ * manifest.json}, with everything else and a CRC-32C of each 16 MiB of these files; and {@code
+ * manifest.sha256}. It is written under a hidden name, flushed and renamed, and only then {@code
+ * LATEST} names it, so that a kill at any moment and a full disk leave the last good one. Write
+ * another name into {@code LATEST} to go back to an older one, and delete the later ones, which
+ * count as the new run's else.
  *
  * <p>The metric of a state, {@link TrainingState.Builder#metric}, is in the manifest. The best
  * checkpoints stay beside the newest ones: see {@link #loadBest}.
@@ -204,8 +205,8 @@ public final class Checkpoints implements AutoCloseable {
 
   /**
    * Loads the checkpoint that {@code LATEST} names or, if a file of it is damaged or missing, the
-   * newest good one before it. All files are checked before a part is loaded: each is read once,
-   * into memory for one more copy of the state, while other threads make its digest.
+   * newest good one before it. All files are checked before a part is loaded: each is read once, by
+   * up to four threads, into memory for one more copy of the state.
    *
    * @param state receives it; must have the parts that were saved
    * @return the checkpoint; empty if the folder has none

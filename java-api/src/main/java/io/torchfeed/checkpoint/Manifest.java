@@ -3,6 +3,7 @@ package io.torchfeed.checkpoint;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.torchfeed.checkpoint.Checkpoint.Metric;
+import io.torchfeed.internal.BlockSums.Kind;
 import io.torchfeed.internal.JsonObject;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.sampler.Part;
@@ -33,11 +34,15 @@ record Manifest(
     Map<String, SavedPart> parts,
     Map<String, List<SavedPart>> own,
     @Nullable Metric metric) {
-  private static final int VERSION = 1;
+  /**
+   * Files have a CRC-32C of each block, or one SHA-256, as in the versions before: 1 of one process
+   * and 2 of several ranks, with {@code ranks}, {@code own} and parts in several files.
+   */
+  private static final int VERSION = 3;
 
-  /** Has {@code ranks} and {@code own}, and parts with several files. */
-  private static final int VERSION_OF_RANKS = 2;
-
+  private static final String VERSION_FIELD = "version";
+  private static final String SHA256 = "sha256";
+  private static final String CRC32C = "crc32c";
   private static final String FILE_END = "(-\\d{5,}-of-\\d{5,}|\\.rank-\\d{5,}-of-\\d{5,})?";
   private static final String EXTENSION = ".safetensors";
   private static final String LOSS = "loss";
@@ -60,9 +65,10 @@ record Manifest(
    *
    * @param name its name
    * @param bytes its size
-   * @param sha256 its digest in hexadecimal digits
+   * @param kind how it is digested
+   * @param sums the digest of each of its blocks
    */
-  record SavedFile(String name, long bytes, String sha256) {}
+  record SavedFile(String name, long bytes, Kind kind, List<String> sums) {}
 
   /** Requires that the state of a part can be written as a part of the description. */
   static void requireJson(String name, String json) {
@@ -123,8 +129,10 @@ record Manifest(
   static Manifest parse(String text) {
     JsonObject json = JsonObject.parse("manifest", text);
     boolean isOfRanks = json.has("ranks");
-    json.only("version", "step", "parts", "ranks", "own", "metric");
-    json.requireVersion(isOfRanks ? VERSION_OF_RANKS : VERSION);
+    json.only(VERSION_FIELD, "step", "parts", "ranks", "own", "metric");
+    if (!isKnown(json.number(VERSION_FIELD))) {
+      json.requireVersion(VERSION);
+    }
     Map<String, SavedPart> parts = new LinkedHashMap<>();
     JsonObject all = json.object("parts");
     for (String name : all.names()) {
@@ -171,12 +179,14 @@ record Manifest(
   /** Returns whether a text is a manifest that another version of torchfeed has written. */
   static boolean isOfOtherVersion(String text) {
     try {
-      JsonObject json = JsonObject.parse("manifest", text);
-      long version = json.number("version");
-      return version != VERSION && version != VERSION_OF_RANKS;
+      return !isKnown(JsonObject.parse("manifest", text).number(VERSION_FIELD));
     } catch (IllegalArgumentException e) {
       return false;
     }
+  }
+
+  private static boolean isKnown(long version) {
+    return version >= 1 && version <= VERSION;
   }
 
   private static Metric metric(JsonObject json) {
@@ -202,14 +212,23 @@ record Manifest(
   }
 
   private static SavedFile file(String part, JsonObject file) {
-    file.only("name", "bytes", "sha256");
+    file.only("name", "bytes", SHA256, CRC32C);
     String name = file.text("name");
     if (!name.matches(Pattern.quote(part) + FILE_END + Pattern.quote(EXTENSION))) {
       throw new IllegalArgumentException(
           "the file of the part %s must be named %s, got %s"
               .formatted(Quotes.shortened(part), fileName(part), Quotes.shortened(name)));
     }
-    return new SavedFile(name, file.number("bytes"), file.text("sha256"));
+    long bytes = file.number("bytes");
+    Kind kind = file.has(SHA256) ? Kind.SHA256 : Kind.CRC32C;
+    List<String> sums =
+        kind == Kind.SHA256 ? List.of(file.text(SHA256)) : List.copyOf(file.texts(CRC32C));
+    if (sums.size() != kind.blocks(bytes)) {
+      throw new IllegalArgumentException(
+          "the file %s of %d bytes must have %d digests, got %d"
+              .formatted(name, bytes, kind.blocks(bytes), sums.size()));
+    }
+    return new SavedFile(name, bytes, kind, sums);
   }
 
   String toJson() {
@@ -217,7 +236,7 @@ record Manifest(
     boolean isOfRanks = ranks > 1 || !own.isEmpty();
     try (JsonGenerator out = JsonObject.FACTORY.createGenerator(text)) {
       out.writeStartObject();
-      out.writeNumberField("version", isOfRanks ? VERSION_OF_RANKS : VERSION);
+      out.writeNumberField(VERSION_FIELD, VERSION);
       out.writeNumberField("step", step);
       if (isOfRanks) {
         out.writeNumberField("ranks", ranks);
@@ -274,7 +293,13 @@ record Manifest(
     out.writeStartObject();
     out.writeStringField("name", file.name());
     out.writeNumberField("bytes", file.bytes());
-    out.writeStringField("sha256", file.sha256());
+    if (file.kind() == Kind.SHA256) {
+      out.writeStringField(SHA256, file.sums().get(0));
+    } else {
+      out.writeFieldName(CRC32C);
+      String[] sums = file.sums().toArray(String[]::new);
+      out.writeArray(sums, 0, sums.length);
+    }
     out.writeEndObject();
   }
 }

@@ -11,7 +11,6 @@ import io.torchfeed.checkpoint.SafetensorsHeader.MalformedException;
 import io.torchfeed.internal.FileContent;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
-import io.torchfeed.internal.saving.DigestBehind;
 import io.torchfeed.storage.ByteSource;
 import java.io.IOException;
 import java.io.InputStream;
@@ -32,7 +31,6 @@ import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A file of named tensors that Python's {@code safetensors} reads and writes: a JSON header and the
@@ -91,7 +89,7 @@ public final class SafetensorsFile implements AutoCloseable {
    */
   public static SafetensorsFile open(Path path) {
     requireNonNull(path, "path");
-    return checked(path, SavedBytes.open(path), null);
+    return open(path, read -> {});
   }
 
   /**
@@ -109,22 +107,22 @@ public final class SafetensorsFile implements AutoCloseable {
     return checked(
         Path.of(requireNonNull(source.name(), "the name of a source")),
         SavedBytes.open(source),
-        null);
+        read -> {});
   }
 
   /**
    * Opens a file and checks its header, as {@link #open(Path)}.
    *
-   * @param digest gets the bytes of the header, and then those that {@link #readAll} reads
+   * @param seen gets the length of the header and the header
    */
-  static SafetensorsFile open(Path path, DigestBehind digest) {
-    return checked(path, SavedBytes.open(path), digest);
+  static SafetensorsFile open(Path path, Consumer<ByteBuffer> seen) {
+    return checked(path, SavedBytes.open(path), seen);
   }
 
   private static SafetensorsFile checked(
-      Path path, FileChannel channel, @Nullable DigestBehind digest) {
+      Path path, FileChannel channel, Consumer<ByteBuffer> seen) {
     try {
-      return open(path, channel, digest);
+      return open(path, channel, seen);
     } catch (JsonProcessingException e) {
       String json = Quotes.shortened(e.getOriginalMessage());
       throw closing(channel, damaged(path, "the header is no JSON: " + json + CURE, e));
@@ -139,7 +137,7 @@ public final class SafetensorsFile implements AutoCloseable {
     }
   }
 
-  private static SafetensorsFile open(Path path, FileChannel channel, @Nullable DigestBehind digest)
+  private static SafetensorsFile open(Path path, FileChannel channel, Consumer<ByteBuffer> seen)
       throws IOException, MalformedException {
     long size = channel.size();
     if (size < LENGTH_BYTES) {
@@ -163,11 +161,9 @@ public final class SafetensorsFile implements AutoCloseable {
               .formatted(headerBytes, size - LENGTH_BYTES));
     }
     channel.position(LENGTH_BYTES);
-    InputStream bytes = new SavedBytes.FirstBytes(Channels.newInputStream(channel), headerBytes);
-    if (digest != null) {
-      digest.add(length.rewind());
-      bytes = digest.adding(bytes);
-    }
+    seen.accept(length.rewind());
+    InputStream bytes =
+        new SavedBytes.FirstBytes(Channels.newInputStream(channel), headerBytes, seen);
     // Not from the bytes: Jackson would also take UTF-16 and UTF-32.
     Reader text = new InputStreamReader(bytes, StandardCharsets.UTF_8.newDecoder());
     return new SafetensorsFile(
@@ -234,7 +230,7 @@ public final class SafetensorsFile implements AutoCloseable {
     }
     Tensor tensor = empty(name, entry);
     try {
-      fill(tensor, entry, bytes -> {});
+      fill(tensor, entry, channel, dataStart, Long.MAX_VALUE, read -> {});
       return tensor;
     } catch (RuntimeException | Error e) {
       tensor.close();
@@ -250,6 +246,11 @@ public final class SafetensorsFile implements AutoCloseable {
     }
   }
 
+  /** Returns the place of the first byte behind the header. */
+  long dataStart() {
+    return dataStart;
+  }
+
   /** Returns the size of the file, by its header. */
   long bytes() {
     long end = dataStart;
@@ -260,31 +261,54 @@ public final class SafetensorsFile implements AutoCloseable {
   }
 
   /**
-   * Reads all tensors in the order of their bytes.
+   * Makes tensors for all that the file has, without its bytes.
    *
-   * @param into receives them by name, also the one whose bytes cannot be read; their owner is the
-   *     caller, who closes them after the digest
-   * @param digest gets the bytes, in the memory of the tensors
-   * @throws CheckpointException if they cannot be read
+   * @param into receives them by name, also if there is no memory for the next one; their owner is
+   *     the caller
+   * @throws CheckpointException if there is too little memory
    */
-  void readAll(Map<String, Tensor> into, DigestBehind digest) {
-    header
-        .entries()
-        .forEach(
-            (name, entry) -> {
-              Tensor tensor = empty(name, entry);
-              into.put(name, tensor);
-              fill(tensor, entry, digest::add);
-            });
+  void allocate(Map<String, Tensor> into) {
+    header.entries().forEach((name, entry) -> into.put(name, empty(name, entry)));
   }
 
-  private void fill(Tensor tensor, Entry entry, Consumer<ByteBuffer> seen) {
+  /**
+   * Reads bytes of the tensors in order. This opens the file for itself, so that the system reads
+   * ahead for each of several threads; it may be closed here.
+   *
+   * @param from the place in the file of the first byte, behind the header
+   * @param to the end of the range, at most {@link #bytes}
+   * @param into as {@link #allocate} has left them
+   * @param seen gets the bytes in the memory of the tensors
+   * @throws CheckpointException if they cannot be read
+   */
+  void read(long from, long to, Map<String, Tensor> into, Consumer<ByteBuffer> seen) {
+    try (FileChannel own = SavedBytes.open(path)) {
+      for (Map.Entry<String, Entry> each : header.entries().entrySet()) {
+        Entry entry = each.getValue();
+        if (dataStart + entry.begin() < to && dataStart + entry.end() > from) {
+          fill(requireNonNull(into.get(each.getKey())), entry, own, from, to, seen);
+        }
+      }
+    } catch (IOException e) {
+      throw CheckpointException.unreadable(path, e);
+    }
+  }
+
+  /** Reads those bytes of a tensor that are in a range of the file. */
+  private void fill(
+      Tensor tensor,
+      Entry entry,
+      FileChannel source,
+      long from,
+      long to,
+      Consumer<ByteBuffer> seen) {
+    long start = dataStart + entry.begin();
+    long end = Math.min(dataStart + entry.end(), to);
     try (PointerScope scope = new PointerScope();
         Pointer memory = tensor.data_ptr()) {
-      long bytes = entry.end() - entry.begin();
-      for (long at = 0; at < bytes; at += PIECE) {
-        ByteBuffer piece = NativeBytes.buffer(memory, at, Math.min(PIECE, bytes - at));
-        SavedBytes.readFully(channel, piece, dataStart + entry.begin() + at);
+      for (long at = Math.max(start, from); at < end; at += PIECE) {
+        ByteBuffer piece = NativeBytes.buffer(memory, at - start, Math.min(PIECE, end - at));
+        SavedBytes.readFully(source, piece, at);
         seen.accept(piece.flip());
       }
     } catch (IOException e) {

@@ -7,22 +7,19 @@ import io.torchfeed.bindings.NativeBytes;
 import io.torchfeed.checkpoint.SafetensorsHeader.Entry;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.Quotes;
-import io.torchfeed.internal.Sha256;
 import io.torchfeed.internal.saving.WriteBehind;
 import io.torchfeed.memory.DType;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 
@@ -111,38 +108,30 @@ final class SafetensorsWriter {
    * @throws IOException if they cannot be written or flushed, or the file has other ones, too
    */
   void write(FileChannel file) throws IOException {
+    write(file, written -> {});
+  }
+
+  /**
+   * Writes all bytes, as {@link #write(FileChannel)}.
+   *
+   * @param seen gets each piece before it is written
+   */
+  void write(FileChannel file, Consumer<ByteBuffer> seen) throws IOException {
     try (WriteBehind behind = new WriteBehind(file)) {
-      writeTo(behind);
+      writeTo(behind, seen);
     }
     SavedBytes.requireSize(file, size);
   }
 
   /** Writes all bytes. */
-  void writeTo(WritableByteChannel channel) throws IOException {
+  void writeTo(WritableByteChannel channel, Consumer<ByteBuffer> seen) throws IOException {
     forEach(
         piece -> {
+          seen.accept(piece.duplicate());
           while (piece.hasRemaining()) {
             channel.write(piece);
           }
         });
-  }
-
-  /**
-   * Returns the digest of all bytes.
-   *
-   * @param isStopped whether no one wants it any more
-   * @throws InterruptedIOException if so
-   */
-  String sha256(BooleanSupplier isStopped) throws IOException {
-    MessageDigest digest = Sha256.start();
-    forEach(
-        piece -> {
-          if (isStopped.getAsBoolean()) {
-            throw new InterruptedIOException("the digest is not wanted any more");
-          }
-          digest.update(piece);
-        });
-    return Sha256.hex(digest);
   }
 
   private void forEach(NativeBytes.Use<IOException> use) throws IOException {

@@ -34,8 +34,6 @@ import org.jspecify.annotations.Nullable;
  * for each other, since a save uses the memory of the one before.
  */
 final class SaveTask implements AutoCloseable {
-  private static final int MAX_THREADS = 4; // these reach the limit of the memory
-
   private final BackgroundTask task = new BackgroundTask("torchfeed-checkpoint");
   private final CopyMemory memory = new CopyMemory();
   private volatile Watched watched = new Watched(Path.of(""), Map.of());
@@ -67,8 +65,7 @@ final class SaveTask implements AutoCloseable {
     T copy = taken.get();
     try {
       if (copying == Copying.AT_ONCE) {
-        int threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
-        copy.own(memory.copy(copy.shared(), threads));
+        copy.own(memory.copy(copy.shared(), Lanes.most()));
       }
       Map<String, Tensor> left = copying == Copying.IN_BACKGROUND ? copy.shared() : Map.of();
       Watched watching = new Watched(path, left);

@@ -20,6 +20,7 @@ import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.function.Consumer;
 
 /** The opening of a checkpoint's files. */
 final class SavedBytes {
@@ -110,10 +111,17 @@ final class SavedBytes {
   /** The first bytes of a stream. */
   static final class FirstBytes extends InputStream {
     private final InputStream stream;
+    private final Consumer<ByteBuffer> seen;
     private long left;
 
     FirstBytes(InputStream stream, long left) {
+      this(stream, left, read -> {});
+    }
+
+    /** Passes on bytes that are read, and none that are skipped. */
+    FirstBytes(InputStream stream, long left, Consumer<ByteBuffer> seen) {
       this.stream = stream;
+      this.seen = seen;
       this.left = left;
     }
 
@@ -129,7 +137,10 @@ final class SavedBytes {
         return -1;
       }
       int count = stream.read(into, from, (int) Math.min(length, left));
-      left -= Math.max(count, 0);
+      if (count > 0) {
+        left -= count;
+        seen.accept(ByteBuffer.wrap(into, from, count));
+      }
       return count;
     }
 

@@ -7,12 +7,12 @@ import io.torchfeed.checkpoint.Checkpoint.Metric;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.Manifest.SavedFile;
 import io.torchfeed.checkpoint.Manifest.SavedPart;
+import io.torchfeed.internal.BlockSums;
+import io.torchfeed.internal.BlockSums.Kind;
 import io.torchfeed.internal.Checks;
 import io.torchfeed.internal.FileReplacement;
 import io.torchfeed.internal.Quotes;
 import io.torchfeed.internal.Sha256;
-import io.torchfeed.internal.saving.Aside;
-import io.torchfeed.internal.saving.DigestBehind;
 import io.torchfeed.internal.saving.Lanes;
 import io.torchfeed.sampler.Part;
 import java.io.IOException;
@@ -22,7 +22,6 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -31,6 +30,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -88,7 +88,6 @@ record StepFolder(Path path) {
           + " before";
 
   private static final int PIECE = 1 << 16;
-  private static final int MAX_READERS = 4; // each with a thread for the digest
   private static final long MAX_MANIFEST_BYTES = 1 << 28;
 
   /**
@@ -123,11 +122,11 @@ record StepFolder(Path path) {
 
   private SavedFile write(String name, Map<String, Tensor> tensors) throws IOException {
     SafetensorsWriter writer = new SafetensorsWriter(tensors, Map.of("format", "pt"));
-    try (FileChannel channel = create(name);
-        Aside<String> digest = Aside.start("torchfeed-digest", writer::sha256)) {
-      writer.write(channel);
+    BlockSums sums = BlockSums.of(Kind.CRC32C);
+    try (FileChannel channel = create(name)) {
+      writer.write(channel, sums::add);
       channel.force(true);
-      return new SavedFile(name, writer.size(), digest.await());
+      return new SavedFile(name, writer.size(), sums.kind(), sums.finish());
     }
   }
 
@@ -180,9 +179,12 @@ record StepFolder(Path path) {
     List<SavedFile> files = parts.values().stream().flatMap(each -> each.files().stream()).toList();
     List<Map<String, Tensor>> tensors = new ArrayList<>();
     files.forEach(each -> tensors.add(new LinkedHashMap<>()));
-    int threads = Math.min(MAX_READERS, Runtime.getRuntime().availableProcessors());
     try {
-      Lanes.run("torchfeed-read", threads, files.size(), i -> read(files.get(i), tensors.get(i)));
+      List<Runnable> blocks = new ArrayList<>();
+      for (int i = 0; i < files.size(); i++) {
+        blocks.addAll(blocks(files.get(i), tensors.get(i)));
+      }
+      Lanes.run("torchfeed-read", Lanes.most(), blocks.size(), i -> blocks.get(i).run());
       Map<String, StateDict> states = new LinkedHashMap<>();
       int next = 0;
       for (Map.Entry<String, SavedPart> part : parts.entrySet()) {
@@ -211,22 +213,39 @@ record StepFolder(Path path) {
     }
   }
 
-  /** Reads a file once, whose bytes get their digest meanwhile; a failure leaves tensors. */
-  private void read(SavedFile saved, Map<String, Tensor> into) {
-    try (DigestBehind digest = new DigestBehind(Sha256.start());
-        SafetensorsFile file = open(saved, digest)) {
+  /**
+   * Makes memory for the tensors of a file.
+   *
+   * @param into receives the tensors, also after a failure
+   * @return tasks that read and check a block each; the first one has the end of the header
+   */
+  private List<Runnable> blocks(SavedFile saved, Map<String, Tensor> into) {
+    BlockSums head = BlockSums.of(saved.kind());
+    try (SafetensorsFile file = open(saved, head)) {
       requireSize(saved, file.bytes());
-      file.readAll(into, digest);
-      requireDigest(saved, digest.await());
-    } catch (IOException e) {
-      throw CheckpointException.unreadable(path.resolve(saved.name()), e);
+      file.allocate(into);
+      Kind kind = saved.kind();
+      int first = (int) ((file.dataStart() - 1) / kind.blockBytes());
+      return IntStream.range(first, saved.sums().size())
+          .<Runnable>mapToObj(
+              at -> () -> read(saved, file, at, into, at == first ? head : BlockSums.of(kind)))
+          .toList();
     }
   }
 
+  private void read(
+      SavedFile saved, SafetensorsFile file, int at, Map<String, Tensor> into, BlockSums sums) {
+    long size = saved.kind().blockBytes();
+    long from = Math.max(at * size, file.dataStart());
+    file.read(from, Math.min((at + 1) * size, saved.bytes()), into, sums::add);
+    List<String> made = sums.finish();
+    requireSums(saved, at + 1 - made.size(), made);
+  }
+
   /** Opens a file; where its header is malformed, its size or digest tells why. */
-  private SafetensorsFile open(SavedFile saved, DigestBehind digest) {
+  private SafetensorsFile open(SavedFile saved, BlockSums sums) {
     try {
-      return SafetensorsFile.open(path.resolve(saved.name()), digest);
+      return SafetensorsFile.open(path.resolve(saved.name()), sums::add);
     } catch (CheckpointException e) {
       if (e.problem() == Problem.DAMAGED) {
         verify(saved);
@@ -321,17 +340,18 @@ record StepFolder(Path path) {
 
   private void verify(SavedFile file) {
     Path saved = path.resolve(file.name());
-    MessageDigest digest = Sha256.start();
+    BlockSums sums = BlockSums.of(file.kind());
     try (FileChannel channel = SavedBytes.open(saved)) {
       requireSize(file, channel.size());
       ByteBuffer piece = ByteBuffer.allocate(PIECE);
       while (channel.read(piece.clear()) >= 0) {
-        digest.update(piece.flip());
+        sums.add(piece.flip());
       }
+      requireSize(file, channel.position());
     } catch (IOException e) {
       throw CheckpointException.unreadable(saved, e);
     }
-    requireDigest(file, digest);
+    requireSums(file, 0, sums.finish());
   }
 
   private void requireSize(SavedFile file, long bytes) {
@@ -340,9 +360,13 @@ record StepFolder(Path path) {
     }
   }
 
-  private void requireDigest(SavedFile file, MessageDigest digest) {
-    if (!Sha256.hex(digest).equals(file.sha256())) {
-      throw damaged(file.name(), "its SHA-256 is not the one in " + MANIFEST);
+  /** Checks the digests of some blocks. */
+  private void requireSums(SavedFile file, int first, List<String> sums) {
+    for (int i = 0; i < sums.size(); i++) {
+      if (!sums.get(i).equals(file.sums().get(first + i))) {
+        String digest = file.kind().describe(first + i, file.sums().size());
+        throw damaged(file.name(), "its %s is not the one in %s".formatted(digest, MANIFEST));
+      }
     }
   }
 

@@ -7,8 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.bindings.OptimizerState;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.internal.BlockSums;
+import io.torchfeed.internal.BlockSums.Kind;
 import io.torchfeed.internal.Sha256;
-import io.torchfeed.internal.saving.DigestBehind;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
@@ -39,7 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CheckpointReadTest {
   private static final String FIRST = "first";
   private static final String SECOND = "second";
-  private static final int LARGE = 3 << 20; // elements: the digest has a thread of its own
+  private static final int LARGE = 5 << 20; // elements: two blocks
 
   private final Path folder;
 
@@ -141,8 +142,10 @@ class CheckpointReadTest {
                 case "cut" -> "it must have %d bytes, got %d".formatted(size, size - 1);
                 case "missing" -> "there is no such file";
                 default ->
-                    "its SHA-256 is not the one in manifest.json; it was damaged or replaced:"
-                        + " restore it, or delete its folder to continue from the one before";
+                    "its CRC-32C from byte %d on is not the one in manifest.json; it was"
+                            .formatted(where.equals("end") ? 1 << 24 : 0)
+                        + " damaged or replaced: restore it, or delete its folder to continue from"
+                        + " the one before";
               });
     }
     assertThat(first.value()).isEqualTo(-1);
@@ -207,12 +210,16 @@ class CheckpointReadTest {
     Path path = folder.resolve("file.safetensors");
     SafetensorsFile.write(path, several(), Map.of("a", "text", "another", " \u00e9 "));
     Map<String, Tensor> read = new HashMap<>();
-    try (DigestBehind digest = new DigestBehind(Sha256.start());
-        SafetensorsFile file = SafetensorsFile.open(path, digest)) {
+    BlockSums sums = BlockSums.of(Kind.SHA256);
+    try (SafetensorsFile file = SafetensorsFile.open(path, sums::add)) {
       assertThat(file.bytes()).isEqualTo(Files.size(path));
       flip(path, file.bytes() - 1);
-      file.readAll(read, digest);
-      assertThat(Sha256.hex(digest.await())).isEqualTo(Sha256.hex(Files.readAllBytes(path)));
+      file.allocate(read);
+      long piece = file.bytes() / 5 + 3; // within tensors, and over several
+      for (long at = file.dataStart(); at < file.bytes(); at += piece) {
+        file.read(at, Math.min(at + piece, file.bytes()), read, sums::add);
+      }
+      assertThat(sums.finish()).containsExactly(Sha256.hex(Files.readAllBytes(path)));
       for (String name : file.names()) {
         try (Tensor again = file.read(name)) {
           assertThat(again.equal(read.get(name))).as(name).isTrue();
@@ -228,13 +235,13 @@ class CheckpointReadTest {
     Path path = folder.resolve("file.safetensors");
     SafetensorsFile.write(path, several(), Map.of());
     Map<String, Tensor> read = new HashMap<>();
-    try (DigestBehind digest = new DigestBehind(Sha256.start());
-        SafetensorsFile file = SafetensorsFile.open(path, digest)) {
+    try (SafetensorsFile file = SafetensorsFile.open(path)) {
+      file.allocate(read);
       try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
         channel.truncate(file.bytes() - 1);
       }
       assertThatExceptionOfType(CheckpointException.class)
-          .isThrownBy(() -> file.readAll(read, digest))
+          .isThrownBy(() -> file.read(file.dataStart(), file.bytes(), read, piece -> {}))
           .withMessage(path + ": it cannot be read: the file became shorter")
           .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.UNREADABLE));
     } finally {

@@ -219,7 +219,7 @@ class CheckpointsTest {
     saveTwo();
     Path step = folder.resolve("step-000002");
     assertThat(Files.readString(step.resolve("manifest.json")))
-        .startsWith("{\"version\":1,\"step\":2,\"parts\":{\"model\":{\"state\":{\"version\":1,")
+        .startsWith("{\"version\":3,\"step\":2,\"parts\":{\"model\":{\"state\":{\"version\":1,")
         .contains("\"file\":{\"name\":\"model.safetensors\",\"bytes\":")
         .endsWith("\"epoch\":{\"state\":{\"value\":2}}}}\n");
     Process check =
@@ -285,7 +285,7 @@ class CheckpointsTest {
           .withMessageContaining("none of its checkpoints is good; the first: ")
           .withMessageContaining("bytes, got")
           .satisfies(e -> assertThat(e.problem()).isEqualTo(Problem.DAMAGED))
-          .satisfies(e -> assertThat(e.getSuppressed()[0]).hasMessageContaining("SHA-256"));
+          .satisfies(e -> assertThat(e.getSuppressed()[0]).hasMessageContaining("CRC-32C"));
     }
   }
 

@@ -8,10 +8,12 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.bindings.OptimizerState;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
+import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LargeTensors;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.LinkedHashMap;
@@ -55,7 +57,7 @@ class LargeCheckpointTest {
 
   private void write(Map<String, Tensor> tensors) throws IOException {
     try (SparseFile file = SparseFile.create(path)) {
-      new SafetensorsWriter(tensors, Map.of()).writeTo(file);
+      new SafetensorsWriter(tensors, Map.of()).writeTo(file, piece -> {});
     }
   }
 
@@ -150,18 +152,28 @@ class LargeCheckpointTest {
     assertThat(state.checksum()).isNotEqualTo(before);
   }
 
-  @Test
-  void aCheckpointWithALargeParameterIsLoaded(@TempDir Path folder) throws IOException {
-    LargeTensors.assumeMemory(3 * ABOVE_2_GIB); // the file's pages, too
-    LargeTensors.assumeDisk(folder, ABOVE_2_GIB);
-    Net net = new Net(LargeTensors.empty(ScalarType.Float, ABOVE_2_GIB));
+  @ParameterizedTest
+  @ValueSource(longs = {ABOVE_2_GIB, ABOVE_4_GIB})
+  void aCheckpointWithALargeParameterIsLoadedAndItsLastByteChecked(long bytes, @TempDir Path folder)
+      throws IOException {
+    LargeTensors.assumeMemory(3 * bytes); // the file's pages, too
+    LargeTensors.assumeDisk(folder, bytes);
+    Net net = new Net(LargeTensors.empty(ScalarType.Float, bytes));
     LargeTensors.mark(net.weight);
     TrainingState state = TrainingState.builder().module("model", net).build();
     try (Checkpoints checkpoints = Checkpoints.open(folder)) {
       checkpoints.save(1, state);
       net.weight.zero_();
-      assertThat(checkpoints.load(state).orElseThrow().step()).isEqualTo(1);
+      Path saved = checkpoints.load(state).orElseThrow().folder().resolve("model.safetensors");
+      LargeTensors.assertMarked(net.weight);
+      long last = Files.size(saved) - 1;
+      try (FileChannel file = FileChannel.open(saved, StandardOpenOption.WRITE)) {
+        file.write(ByteBuffer.wrap(new byte[] {99}), last);
+      }
+      assertThatExceptionOfType(CheckpointException.class)
+          .isThrownBy(() -> checkpoints.load(state, Part.whole(), 1))
+          .withMessageStartingWith(saved.toString())
+          .withMessageContaining("its CRC-32C from byte %d on ".formatted(last >> 24 << 24));
     }
-    LargeTensors.assertMarked(net.weight);
   }
 }

@@ -10,6 +10,8 @@ import java.util.function.IntConsumer;
 
 /** Numbered tasks on the calling thread and some others, all of which have ended afterwards. */
 public final class Lanes {
+  private static final int MOST = 4;
+
   private final IntConsumer task;
   private final AtomicInteger next = new AtomicInteger();
   private final AtomicReferenceArray<Throwable> failures;
@@ -17,6 +19,11 @@ public final class Lanes {
   private Lanes(int tasks, IntConsumer task) {
     this.task = task;
     failures = new AtomicReferenceArray<>(tasks);
+  }
+
+  /** Returns how many threads reach the limit of the memory. */
+  public static int most() {
+    return Math.min(MOST, Runtime.getRuntime().availableProcessors());
   }
 
   /**

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.torchfeed.internal;
+
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+/**
+ * The digests of the blocks of a file, whose bytes are added in order. A block may also be digested
+ * alone, so that several threads read one file. One thread at a time adds bytes.
+ */
+public final class BlockSums {
+  /** How files are digested. */
+  public enum Kind {
+    /** Each 16 MiB, counted from the begin of the file, has 8 hexadecimal digits of CRC-32C. */
+    CRC32C("CRC-32C", 16L << 20),
+
+    /** The whole file is one block and has a SHA-256, as in files of earlier versions. */
+    SHA256("SHA-256", Long.MAX_VALUE);
+
+    private final String title;
+    private final long blockBytes;
+
+    Kind(String title, long blockBytes) {
+      this.title = title;
+      this.blockBytes = blockBytes;
+    }
+
+    /**
+     * Returns a name for messages.
+     *
+     * @param block number of the block, from 0 on
+     * @param blocks how many the file has
+     */
+    public String describe(int block, int blocks) {
+      return title + (blocks > 1 ? " from byte %d on".formatted(block * blockBytes) : "");
+    }
+
+    /** Returns the size of all blocks but the last one. */
+    public long blockBytes() {
+      return blockBytes;
+    }
+
+    /** Returns how many blocks a file has. */
+    public long blocks(long bytes) {
+      return bytes / blockBytes + (bytes % blockBytes == 0 ? 0 : 1);
+    }
+  }
+
+  /** The digest of one block. */
+  private interface Sum {
+    void add(ByteBuffer bytes);
+
+    String hex();
+  }
+
+  private record Crc(CRC32C sum) implements Sum {
+    @Override
+    public void add(ByteBuffer bytes) {
+      sum.update(bytes);
+    }
+
+    @Override
+    public String hex() {
+      return HexFormat.of().toHexDigits((int) sum.getValue());
+    }
+  }
+
+  private record Sha(MessageDigest sum) implements Sum {
+    @Override
+    public void add(ByteBuffer bytes) {
+      sum.update(bytes);
+    }
+
+    @Override
+    public String hex() {
+      return Sha256.hex(sum);
+    }
+  }
+
+  private final Kind kind;
+  private final List<String> ended = new ArrayList<>();
+  private Sum block;
+  private long bytes; // of the block
+
+  private BlockSums(Kind kind) {
+    this.kind = kind;
+    block = start(kind);
+  }
+
+  /** Starts at the begin of a block, without bytes. */
+  public static BlockSums of(Kind kind) {
+    return new BlockSums(kind);
+  }
+
+  private static Sum start(Kind kind) {
+    return kind == Kind.CRC32C ? new Crc(new CRC32C()) : new Sha(Sha256.start());
+  }
+
+  /** Returns how the bytes are digested. */
+  public Kind kind() {
+    return kind;
+  }
+
+  /** Adds all bytes that remain. */
+  public void add(ByteBuffer piece) {
+    while (piece.hasRemaining()) {
+      int count = (int) Math.min(piece.remaining(), kind.blockBytes - bytes);
+      block.add(piece.slice(piece.position(), count));
+      piece.position(piece.position() + count);
+      bytes += count;
+      if (bytes == kind.blockBytes) {
+        end();
+      }
+    }
+  }
+
+  private void end() {
+    ended.add(block.hex());
+    block = start(kind);
+    bytes = 0;
+  }
+
+  /** Ends the last block, and returns the digests of all blocks in hexadecimal digits. */
+  public List<String> finish() {
+    if (bytes > 0) {
+      end();
+    }
+    return List.copyOf(ended);
+  }
+}
