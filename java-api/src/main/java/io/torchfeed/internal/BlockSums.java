@@ -13,7 +13,7 @@ import java.util.zip.CRC32C;
  * alone, so that several threads read one file. One thread at a time adds bytes.
  */
 public final class BlockSums {
-  /** How files are digested. */
+  /** Ways to digest a file. */
   public enum Kind {
     /** Each 16 MiB, counted from the begin of the file, has 8 hexadecimal digits of CRC-32C. */
     CRC32C("CRC-32C", 16L << 20),

@@ -24,7 +24,7 @@ class BlockSumsTest {
     return sums.finish();
   }
 
-  /** The second value is that of RFC 3720, B.4, whose bytes are in the other order. */
+  /** RFC 3720, B.4, has the second value with its bytes in the other order. */
   @Test
   void theSumsAreThoseOfOtherPrograms() {
     byte[] digits = "123456789".getBytes(StandardCharsets.US_ASCII);
