@@ -33,6 +33,14 @@ public final class TestJvm implements AutoCloseable {
   public static final Path ARCHIVE =
       Path.of(System.getProperty("torchfeed.test.archive", "target/presets.jsa")).toAbsolutePath();
 
+  /** Only code that is called often is compiled: the rest of a short life is faster without. */
+  private static final List<String> FEW_COMPILATIONS =
+      List.of(
+          "-XX:Tier3InvocationThreshold=1000",
+          "-XX:Tier3MinInvocationThreshold=500",
+          "-XX:Tier3CompileThreshold=5000",
+          "-XX:Tier3BackEdgeThreshold=120000");
+
   /**
    * Options of a JVM that lives for seconds, with the class path of this one: they halve the time
    * until a rank is connected.
@@ -59,6 +67,7 @@ public final class TestJvm implements AutoCloseable {
     List<String> options = new ArrayList<>();
     options.add("--enable-native-access=ALL-UNNAMED");
     options.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    options.addAll(FEW_COMPILATIONS);
     if (Files.exists(ARCHIVE)) {
       options.addAll(List.of("-XX:SharedArchiveFile=" + ARCHIVE, "-Xlog:cds=off"));
     }

@@ -64,7 +64,10 @@ public final class TestSpark {
             .config("spark.executorEnv.OMP_NUM_THREADS", "1")
             .config("spark.executor.extraClassPath", System.getProperty("java.class.path"))
             .config("spark.executor.memory", "768m")
-            .config("spark.executor.extraJavaOptions", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1");
+            .config(
+                "spark.executor.extraJavaOptions",
+                "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+                    + " -Dorg.bytedeco.javacpp.platform.extension="); // no search for CUDA
     conf.forEach(builder::config);
     return builder.getOrCreate();
   }
