@@ -17,6 +17,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -33,7 +34,6 @@ public final class LastWords {
   private static final int MAX_LENGTH = 1000;
   private static final byte[] NONE = {'?'};
   private static final Duration OF_A_CALL = Duration.ofSeconds(1);
-  private static final Duration PAUSE = Duration.ofMillis(5);
 
   /** After the timeout of one rank, the others notice within this time that it has left. */
   private static final Duration UNTIL_ALL = Duration.ofSeconds(2);
@@ -72,9 +72,12 @@ public final class LastWords {
   /** If this rank has given up, waits a while until the others know why: it serves the store. */
   public void linger() {
     long start = System.nanoTime();
+    long pause = 1;
     while (hasGivenUp.get()
         && call(() -> store.add(heardKey(), 0)).filter(n -> n < others()).isPresent()
-        && pause(start, LINGER)) {}
+        && pause(pause, start, LINGER)) {
+      pause = MeetingPoint.nextPause(pause);
+    }
   }
 
   private String heardKey() {
@@ -154,21 +157,21 @@ public final class LastWords {
   private SortedMap<Integer, Word> awaitAll(BooleanSupplier isOver) {
     long start = System.nanoTime();
     SortedMap<Integer, Word> last = new TreeMap<>();
-    while (true) {
+    for (long pause = 1; ; pause = MeetingPoint.nextPause(pause)) {
       Optional<SortedMap<Integer, Word>> words = words();
       last = words.orElse(last);
       if (words.isEmpty()
           || last.size() >= others()
           || isOver.getAsBoolean()
-          || !pause(start, UNTIL_ALL)) {
+          || !pause(pause, start, UNTIL_ALL)) {
         return last;
       }
     }
   }
 
   /** Returns false if the limit has passed since the start, or this thread is interrupted. */
-  private static boolean pause(long start, Duration limit) {
-    LockSupport.parkNanos(PAUSE.toNanos());
+  private static boolean pause(long millis, long start, Duration limit) {
+    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(millis));
     return System.nanoTime() - start < limit.toNanos() && !Thread.currentThread().isInterrupted();
   }
 
