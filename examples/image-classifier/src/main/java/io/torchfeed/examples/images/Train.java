@@ -106,6 +106,7 @@ final class Train implements Callable<Integer> {
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
+                "-Dorg.bytedeco.javacpp.platform.extension=", // no search for CUDA
                 "-Xmx512m")
             .environment("OMP_NUM_THREADS", Integer.toString(threads))
             .arguments(arguments().toArray(new String[0]))

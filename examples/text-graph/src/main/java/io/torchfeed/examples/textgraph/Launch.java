@@ -65,6 +65,7 @@ final class Launch {
             "--enable-native-access=ALL-UNNAMED",
             "-XX:+UseSerialGC",
             "-Xmx" + heapBytes(settings),
+            "-Dorg.bytedeco.javacpp.platform.extension=", // no search for CUDA
             "-Dorg.bytedeco.javacpp.maxBytes=0")
         .environment("OMP_NUM_THREADS", Integer.toString(threads))
         .arguments(settings.toArguments().toArray(new String[0]));

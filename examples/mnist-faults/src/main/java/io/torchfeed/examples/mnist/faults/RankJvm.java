@@ -20,6 +20,7 @@ final class RankJvm {
                 "-XX:TieredStopAtLevel=1",
                 "-XX:-UsePerfData",
                 "-Xmx192m",
+                "-Dorg.bytedeco.javacpp.platform.extension=", // no search for CUDA
                 "-Dorg.bytedeco.javacpp.maxBytes=0",
                 "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"));
     String archive = System.getProperty("torchfeed.example.archive");
