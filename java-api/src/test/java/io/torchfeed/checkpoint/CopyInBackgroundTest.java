@@ -36,6 +36,9 @@ class CopyInBackgroundTest {
   private static final int SMALL = 1000;
   private static final int LARGE = 16 << 20;
 
+  /** Its files take longer to write than an update takes. */
+  private static final int MEDIUM = LARGE / 8;
+
   private final Path folder;
 
   CopyInBackgroundTest(@TempDir Path folder) {
@@ -154,7 +157,7 @@ class CopyInBackgroundTest {
     try (PointerScope scope = new PointerScope();
         Checkpoints saved = Checkpoints.open(folder.resolve("saved"));
         Checkpoints background = Checkpoints.open(folder.resolve("background"), options)) {
-      Net net = new Net(LARGE);
+      Net net = new Net(MEDIUM);
       net.step();
       TrainingState inner =
           TrainingState.builder().optimizer("moments", net.optimizer, net).build();

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @ExtendWith(LeakCheck.class)
 class MutatedFilesTest {
-  private static final int FILES = Integer.getInteger("torchfeed.mutations", 2500);
+  private static final int FILES = Integer.getInteger("torchfeed.mutations", 500);
   private static final long SEED = Long.getLong("torchfeed.mutations.seed", 7);
   private static final int STEP = 7;
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(120)
 class AbandonedPassesTest {
   private static final int SIZE = 64;
-  private static final int LIMIT_MIB = 768; // of 1900 MiB that the passes take together
+  private static final int LIMIT_MIB = 768; // of 1140 MiB that the passes take together
 
   @ParameterizedTest
   @CsvSource({
@@ -46,7 +46,7 @@ class AbandonedPassesTest {
     command.addAll(List.of("-Xms128m", "-Xmx128m"));
     command.add("-XX:+AlwaysPreTouch"); // so that only memory outside of the heap grows
     command.add(option);
-    command.addAll(List.of(AbandonedPasses.class.getName(), kind, "100", "45000"));
+    command.addAll(List.of(AbandonedPasses.class.getName(), kind, "60", "45000"));
     command.add(Integer.toString(LIMIT_MIB));
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

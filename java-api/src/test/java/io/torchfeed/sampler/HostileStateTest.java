@@ -142,7 +142,7 @@ class HostileStateTest {
   }
 
   /** Replaces, omits or doubles characters of a state, and exchanges numbers for others. */
-  @Property(tries = 20_000)
+  @Property(tries = 5_000)
   void anyTextIsAStateOrRefused(@ForAll long seed, @ForAll @IntRange(min = 1, max = 6) int edits) {
     Random random = new Random(seed);
     StringBuilder text = new StringBuilder(JSON);

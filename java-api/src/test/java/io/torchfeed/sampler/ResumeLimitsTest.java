@@ -56,9 +56,7 @@ class ResumeLimitsTest {
     Integer.MAX_VALUE
   };
 
-  private static final long[] DELIVERED = {
-    1, 2, 333, 334, SIZE, 1L << 31, 1L << 61, Long.MAX_VALUE
-  };
+  private static final long[] DELIVERED = {1, 334, SIZE, 1L << 31, Long.MAX_VALUE};
 
   /** One plan of each kind. */
   record Kind(String name, BatchSampler plan) {

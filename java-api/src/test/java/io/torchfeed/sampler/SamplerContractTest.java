@@ -23,7 +23,10 @@ import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.LongRange;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** The contract of every sampler of {@link SamplerFamilies}, for all parameters. */
+/**
+ * The contract of every sampler of {@link SamplerFamilies}, for all parameters: each run tries
+ * others.
+ */
 class SamplerContractTest {
   private static final long MAX_EPOCHS = 1L << 40;
 
@@ -61,7 +64,7 @@ class SamplerContractTest {
     }
   }
 
-  @Property(tries = 300)
+  @Property(tries = 100)
   void aWholePlanDeliversEverySampleOnce(
       @ForAll("whole") Whole family,
       @ForAll @LongRange(min = 0, max = 3_000) long n,
@@ -71,7 +74,7 @@ class SamplerContractTest {
     assertThat(LongStream.of(seen).sorted().toArray()).isEqualTo(range(n));
   }
 
-  @Property(tries = 300)
+  @Property(tries = 150)
   void ranksAreDisjointAndCoverTheDatasetApartFromPaddingOrADroppedTail(
       @ForAll("divided") Divided family,
       @ForAll Tail tail,
@@ -88,7 +91,7 @@ class SamplerContractTest {
     ElasticRun.requireLaw(seen, n, tail, n % worldSize);
   }
 
-  @Property(tries = 300)
+  @Property(tries = 150)
   void ranksHaveEqualCountsUnlessUneven(
       @ForAll("divided") Divided family,
       @ForAll Tail tail,
@@ -115,7 +118,7 @@ class SamplerContractTest {
     }
   }
 
-  @Property(tries = 300)
+  @Property(tries = 100)
   void seekingEqualsSkipping(
       @ForAll("divided") Divided family,
       @ForAll @LongRange(min = 0, max = 400) long n,
@@ -132,7 +135,7 @@ class SamplerContractTest {
     }
   }
 
-  @Property(tries = 100)
+  @Property(tries = 60)
   void aWholePlanResumesAtEveryPosition(
       @ForAll("whole") Whole family,
       @ForAll @LongRange(min = 0, max = 40) long n,
@@ -141,7 +144,7 @@ class SamplerContractTest {
     requireResumable(family.plans().of(n, seed), epoch);
   }
 
-  @Property(tries = 200)
+  @Property(tries = 100)
   void aRankResumesAtEveryPositionIncludingPadding(
       @ForAll("divided") Divided family,
       @ForAll Tail tail,
@@ -153,7 +156,7 @@ class SamplerContractTest {
     requireResumable(family.plan(n, new Part(worldSize, worldSize - 1), tail, seed), epoch);
   }
 
-  @Property(tries = 300)
+  @Property(tries = 100)
   void ranksAtTheSamePositionShareAState(
       @ForAll("divided") Divided family,
       @ForAll @LongRange(min = 1, max = 60) long n,
@@ -168,7 +171,7 @@ class SamplerContractTest {
         .hasSize(1);
   }
 
-  @Property(tries = 500)
+  @Property(tries = 200)
   void threeNumbersOfRanksDeliverEverySampleOnce(
       @ForAll("divided") Divided family,
       @ForAll Tail tail,

@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tests against files of numpy; see golden/npy_files.py. */
 @ExtendWith(LeakCheck.class)
 class NumpyFileTest {
-  private static final int MUTATIONS = 2000;
+  private static final int MUTATIONS = 400;
 
   private final Path folder;
 
