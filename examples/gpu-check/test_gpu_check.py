@@ -257,6 +257,16 @@ class RunningParts(InAFolder):
         output += "[ RUN      ] A.d\nx.cc:1: Failure\n1 is not 2\n[  FAILED  ] A.d (1 ms)\n"
         self.assertEqual((parts.FAILED, "A.d: 1 is not 2"), outcome(parts.gtest(output, 1, None)))
 
+    def test_rates_are_figures_without_words_in_brackets(self):
+        output = ("a warning\nbare copies, batch 64: 53.8 GB/s\n"
+                  "rows, 4 workers: 27 rows/s, 5.1 GB/s (gathering)\nimages, 1 workers: 1012/s, 1.000 of the first, each\n")
+        result = parts.rates(output, 0, None)
+        self.assertEqual(["bare copies, batch 64: 53.8 GB/s", "rows, 4 workers: 27 rows/s, 5.1 GB/s",
+                          "images, 1 workers: 1012/s, 1.000 of the first, each"], result.figures)
+        self.assertEqual(parts.PASSED, result.status)
+        self.assertEqual((parts.FAILED, "exit status 1: x.Error: none"), outcome(parts.rates(output + "x.Error: none", 1, None)))
+        self.assertEqual((parts.FAILED, "exit status 0: a warning"), outcome(parts.rates("a warning", 0, None)))
+
     def test_a_report_has_each_part_with_its_reason(self):
         results = [("one", parts.Result(parts.PASSED, figures=["5 GB/s"])), ("two", parts.Result(parts.FAILED, "a|b"))]
         report.write(self.folder, report.as_json({"system": "x"}, [], ["libx: missing"], results))
@@ -279,7 +289,8 @@ class ThePlan(InAFolder):
     def test_the_parts_that_need_a_gpu_are_marked(self):
         made = plan.java_parts(self.folder, "", "", "", ["io.torchfeed.OtherTest"])
         made.append(plan.packed_program(self.folder, self.folder, "", ""))
-        others = {"self-check", "benchmark of images on the CPU", "CPU tests with this libtorch"}
+        others = {"self-check", "benchmark of images on the CPU", "benchmark of samples by the number of workers",
+                  "CPU tests with this libtorch"}
         self.assertEqual(others, {part.name for part in made if not part.on_gpu})
         cpp = plan.cpp_parts(self.folder, self.folder / "out", self.folder / "torch", "2.10.0", "", "")
         self.assertEqual(["gpu_transfer_test"], [part.name for part in cpp if part.on_gpu])
@@ -295,6 +306,11 @@ class ThePlan(InAFolder):
             text = (sources / (name.replace(".", "/") + ".java")).read_text()
             for word in (f"class {nested}" if nested else "", f"void {method}(" if method else ""):
                 self.assertIn(word, text, match.group())
+        programs = [word for word in names if word.startswith("io.torchfeed.benchmarks.")]
+        self.assertEqual(len(programs), 3)
+        for program in programs:
+            source = pathlib.Path(__file__).parent / f"../benchmarks/src/main/java/{program.replace('.', '/')}.java"
+            self.assertIn("static void main(", source.read_text())
 
     def test_ranks_use_the_gpus_that_are_there(self):
         self.assertEqual(list(plan.ranks(1).values()), [["cuda:0", "cuda:0"], ["cuda:0", "cpu"]])

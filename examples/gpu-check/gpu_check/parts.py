@@ -232,3 +232,11 @@ def lines_with_figures(output, status, _folder):
     _, pictures, processor, nanos = done[-1]
     return Result(PASSED, figures=[
         f"{int(pictures) / int(nanos) * 1e9:.0f} pictures/s, {int(pictures) / int(processor) * 1e9:.0f} per second of a core"])
+
+
+def rates(output, status, _folder):
+    """Judges a program that prints a line for each rate, such as `4 workers: 27.8 GB/s`, without words in brackets."""
+    figures = [line.split(" (")[0] for line in output.splitlines() if re.search(r"\d( \w+)?/s\b", line)]
+    if status == 0 and figures:
+        return Result(PASSED, figures=figures)
+    return Result(FAILED, f"{ending(status)}: {last_words(output)}", figures)

@@ -117,6 +117,16 @@ def java_parts(root, library_path, obstacle, gpu_obstacle, tests, gpus=1):
         "benchmark of images on the CPU",
         ["sh", "-c", 'for i in 1 2 3; do echo "torchfeed-native train $0 $1"; done | (shift; exec "$@")',
          str(listing), str(root / "pictures")] + contestant, 45, parts.lines_with_figures, environment, home, obstacle))
+    threads = [str(count) for count in (1, 4, 8, 16) if count == 1 or count <= os.cpu_count()]
+    rates = [java, "-Xmx512m"] + properties + ["-cp", path]
+    made.append(parts.Part(
+        "benchmark of rows on their way to the GPU",
+        rates + ["io.torchfeed.benchmarks.DeviceLoaders", "cuda:0", "0.15", "-1", "0"] + threads, 90, parts.rates,
+        environment, home, obstacle or gpu_obstacle, on_gpu=True))
+    made.append(parts.Part(
+        "benchmark of samples by the number of workers",
+        rates + ["io.torchfeed.benchmarks.Workers", "0.15", str(root / "pictures")] + threads, 90, parts.rates,
+        environment, home, obstacle))
     made.append(junit("CPU tests with this libtorch", [f"--select-class={name}" for name in CPU_CLASSES], 90, False))
     return made
 

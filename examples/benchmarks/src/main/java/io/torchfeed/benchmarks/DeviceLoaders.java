@@ -12,6 +12,7 @@ import io.torchfeed.memory.DeviceBatch;
 import io.torchfeed.memory.DeviceTransfer;
 import io.torchfeed.memory.RowSpec;
 import io.torchfeed.memory.Slab;
+import io.torchfeed.sampler.order.RepeatedSampler;
 import io.torchfeed.sampler.order.ShuffledSampler;
 import java.time.Duration;
 import java.util.List;
@@ -25,9 +26,9 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * A program that measures how fast rows in host memory arrive on a device in random order, whole
- * epochs until the seconds of a setting are over, beside bare copies of as many bytes: gathered by
- * the device itself, or by workers. {@code peers/device.py loaders} is the same in Python. For each
+ * A program that measures how fast rows in host memory arrive on a device in random order, within
+ * an endless epoch, beside bare copies of as many bytes: gathered by the device itself, or by
+ * workers. {@code peers/device.py loaders} loads the same in Python, by whole epochs. For each
  * setting it also prints the time of each stage per batch; the longest bounds the rate. Arguments:
  * the device, the seconds, and the numbers of workers; -1 stands for the device.
  *
@@ -40,6 +41,8 @@ final class DeviceLoaders {
   private static final int IMAGES = 4096;
   private static final int DIGITS = 60_000;
   private static final int COPIES = 4; // of the rows in an epoch, on a device with hardware
+
+  private static final int WARM_UP = 8; // batches for each thread: more than are prefetched
 
   private static final double MAX_BYTES = 200e6; // of a batch, which is page-locked many times
 
@@ -94,10 +97,10 @@ final class DeviceLoaders {
               DataLoader.over(data)
                   .batchSize(batch)
                   .device(device)
-                  .sampler(ShuffledSampler.of(rows, 1));
+                  .sampler(RepeatedSampler.endless(ShuffledSampler.of(rows, 1)));
           try (DataLoader loader =
               (count < 0 ? builder.gatherOnDevice() : builder.workers(count)).build()) {
-            double rate = rate(loader, rows);
+            double rate = rate(loader, count);
             System.out.printf(
                 "torchfeed %s, batch %d, %s: %.0f rows/s, %.2f GB/s, %.2f of copies; %s (%s)%n",
                 row,
@@ -128,30 +131,29 @@ final class DeviceLoaders {
     return time.toNanos() / 1e3 / stats.batches();
   }
 
-  private double rate(DataLoader loader, long rows) {
-    load(loader, 0); // warms up
-    load(loader, 1);
-    long start = System.nanoTime();
-    long epoch = 1;
-    double taken;
-    do {
-      load(loader, ++epoch);
-      taken = (System.nanoTime() - start) / 1e9;
-    } while (taken < seconds);
-    return (epoch - 1) * rows / taken;
+  /**
+   * Returns the rows per second between two batches. Whole epochs would be shorter than it takes
+   * many workers to load their first batches.
+   */
+  private double rate(DataLoader loader, int workers) {
+    try (Batches batches = loader.epoch(0)) {
+      load(batches, seconds / 2, WARM_UP * (1 + Math.max(0, workers)));
+      return load(batches, seconds, 1);
+    }
   }
 
-  /** Receives all batches of an epoch, and waits for the last one. */
-  private static void load(DataLoader loader, long epoch) {
-    long left = loader.batches();
-    try (Batches batches = loader.epoch(epoch)) {
-      for (Batch batch : batches) {
+  /** Receives batches, waits for the last one, and returns the rows per second. */
+  private static double load(Batches batches, double seconds, int least) {
+    long start = System.nanoTime();
+    long rows = 0;
+    for (int count = 1; ; count++) {
+      Batch batch = batches.next();
+      rows += batch.size();
+      if (count >= least && (System.nanoTime() - start) / 1e9 >= seconds) {
         try (PointerScope scope = new PointerScope()) {
-          Tensor images = batch.tensor(0);
-          if (--left == 0) {
-            double unused = images.flatten().select(0, 0).item_double();
-          }
+          double unused = batch.tensor(0).flatten().select(0, 0).item_double();
         }
+        return rows / ((System.nanoTime() - start) / 1e9);
       }
     }
   }
