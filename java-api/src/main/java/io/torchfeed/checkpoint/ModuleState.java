@@ -41,8 +41,10 @@ record ModuleState(Module module) implements Held, Checked {
   @Override
   public StateDict heldStateDict() {
     try (PointerScope scope = new PointerScope()) {
-      Set<String> parameters = parameters(module).keySet();
-      return StateDict.of(json(), tensors(module), name -> !parameters.contains(name));
+      Map<String, Tensor> tensors = parameters(module);
+      Set<String> parameters = Set.copyOf(tensors.keySet());
+      addDefined(module.named_buffers(), tensors);
+      return StateDict.of(json(), tensors, name -> !parameters.contains(name));
     }
   }
 
@@ -93,8 +95,9 @@ record ModuleState(Module module) implements Held, Checked {
     StringTensorDictItemVector items = from.items();
     for (long i = 0; i < items.size(); i++) {
       StringTensorDictItem item = items.get(i);
-      if (item.value().defined()) {
-        to.put(item.key().getString(), item.value());
+      Tensor value = item.value();
+      if (value.defined()) {
+        to.put(item.key().getString(), value);
       }
     }
   }

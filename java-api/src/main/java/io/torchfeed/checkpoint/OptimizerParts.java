@@ -85,13 +85,14 @@ final class OptimizerParts implements Held, Checked {
       TensorVector parameters = all.get(i).params();
       Group group = new Group(kind.options().size());
       for (long j = 0; j < parameters.size(); j++) {
-        String name = names.get(identity(parameters.get(j)));
+        Tensor parameter = parameters.get(j);
+        String name = names.get(identity(parameter));
         if (name == null) {
           throw new IllegalArgumentException(
               "parameter %d of group %d of the optimizer is not one of the module".formatted(j, i));
         }
         group.names.add(name);
-        group.parameters.add(parameters.get(j));
+        group.parameters.add(parameter);
       }
       OptimizerState.options(optimizer, i, group.options);
       groups.add(group);

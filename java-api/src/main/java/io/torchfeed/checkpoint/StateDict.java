@@ -95,14 +95,16 @@ public final class StateDict implements AutoCloseable {
           (name, tensor) -> {
             requireUtf8(name);
             TensorBytes.requireDense(name, tensor);
-            Tensor plain = tensor.detach().cpu().contiguous();
-            boolean isOwn = !plain.is_alias_of(tensor);
-            if (isOwn || isCopied.test(name)) {
-              state.tensors.put(name, (isOwn ? plain : plain.clone()).retainReference());
+            Tensor plain = tensor.detach();
+            boolean isOwn = !plain.is_cpu() || !plain.is_contiguous();
+            if (isOwn) {
+              plain = plain.cpu().contiguous();
+            } else if (isCopied.test(name)) {
+              plain = plain.clone();
             } else {
-              state.tensors.put(name, plain.retainReference());
               state.shared.add(name);
             }
+            state.tensors.put(name, plain.retainReference());
           });
       return state;
     } catch (RuntimeException | Error e) {
