@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -20,6 +21,7 @@ import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.Test;
@@ -94,6 +96,19 @@ class OddTensorsTest {
         .isThrownBy(() -> IndexedTensors.open(path).close())
         .withMessageEndingWith("it must name files beside it, got \"b\\u0000c\"")
         .returns(Problem.DAMAGED, CheckpointException::problem);
+  }
+
+  @Test
+  void aStateSharesOnlyTensorsWhoseElementsAreInOrder() {
+    Tensor whole = torch.arange(new Scalar(6)).view(2, 3);
+    Tensor transposed = whole.t();
+    try (StateDict state =
+        StateDict.sharing("{}", Map.of("whole", whole, "transposed", transposed))) {
+      assertThat(requireNonNull(state.tensors().get("whole")).is_alias_of(whole)).isTrue();
+      Tensor copied = requireNonNull(state.tensors().get("transposed"));
+      assertThat(copied.is_contiguous()).isTrue();
+      assertThat(copied.equal(transposed)).isTrue();
+    }
   }
 
   @Test
