@@ -173,7 +173,8 @@ class LargeCheckpointTest {
       assertThatExceptionOfType(CheckpointException.class)
           .isThrownBy(() -> checkpoints.load(state, Part.whole(), 1))
           .withMessageStartingWith(saved.toString())
-          .withMessageContaining("its CRC-32C from byte %d on ".formatted(last - last % (16 << 20)));
+          .withMessageContaining(
+              "its CRC-32C from byte %d on ".formatted(last - last % (16 << 20)));
     }
   }
 }
