@@ -15,7 +15,7 @@ import java.util.zip.CRC32C;
 public final class BlockSums {
   /** Ways to digest a file. */
   public enum Kind {
-    /** Each 16 MiB, counted from the begin of the file, has 8 hexadecimal digits of CRC-32C. */
+    /** Each 16 MiB, counted from the start of the file, has 8 hexadecimal digits of CRC-32C. */
     CRC32C("CRC-32C", 16L << 20),
 
     /** The whole file is one block and has a SHA-256, as in files of earlier versions. */
@@ -91,7 +91,7 @@ public final class BlockSums {
     block = start(kind);
   }
 
-  /** Starts at the begin of a block, without bytes. */
+  /** Returns the sums of no bytes yet, at the start of a block. */
   public static BlockSums of(Kind kind) {
     return new BlockSums(kind);
   }
