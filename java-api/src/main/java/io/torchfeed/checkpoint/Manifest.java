@@ -220,13 +220,31 @@ record Manifest(
               .formatted(Quotes.shortened(part), fileName(part), Quotes.shortened(name)));
     }
     long bytes = file.number("bytes");
-    Kind kind = file.has(SHA256) ? Kind.SHA256 : Kind.CRC32C;
-    List<String> sums =
-        kind == Kind.SHA256 ? List.of(file.text(SHA256)) : List.copyOf(file.texts(CRC32C));
+    if (bytes < 0) {
+      throw new IllegalArgumentException(
+          "the file %s must have at least 0 bytes, got %d".formatted(name, bytes));
+    }
+    if (file.has(SHA256) && file.has(CRC32C)) {
+      throw new IllegalArgumentException(
+          "the file %s must have one of %s and %s, got both".formatted(name, SHA256, CRC32C));
+    }
+    return file.has(SHA256)
+        ? saved(name, bytes, Kind.SHA256, List.of(file.text(SHA256)))
+        : saved(name, bytes, Kind.CRC32C, List.copyOf(file.texts(CRC32C)));
+  }
+
+  private static SavedFile saved(String name, long bytes, Kind kind, List<String> sums) {
     if (sums.size() != kind.blocks(bytes)) {
       throw new IllegalArgumentException(
           "the file %s of %d bytes must have %d digests, got %d"
               .formatted(name, bytes, kind.blocks(bytes), sums.size()));
+    }
+    for (String sum : sums) {
+      if (!kind.isDigest(sum)) {
+        throw new IllegalArgumentException(
+            "a digest of the file %s must have %d hexadecimal digits in lower case, got %s"
+                .formatted(name, kind.digits(), Quotes.shortened(sum)));
+      }
     }
     return new SavedFile(name, bytes, kind, sums);
   }

@@ -16,17 +16,19 @@ public final class BlockSums {
   /** Ways to digest a file. */
   public enum Kind {
     /** Each 16 MiB, counted from the start of the file, has 8 hexadecimal digits of CRC-32C. */
-    CRC32C("CRC-32C", 16L << 20),
+    CRC32C("CRC-32C", 16L << 20, 8),
 
     /** The whole file is one block and has a SHA-256, as in files of earlier versions. */
-    SHA256("SHA-256", Long.MAX_VALUE);
+    SHA256("SHA-256", Long.MAX_VALUE, 64);
 
     private final String title;
     private final long blockBytes;
+    private final int digits;
 
-    Kind(String title, long blockBytes) {
+    Kind(String title, long blockBytes, int digits) {
       this.title = title;
       this.blockBytes = blockBytes;
+      this.digits = digits;
     }
 
     /**
@@ -37,6 +39,16 @@ public final class BlockSums {
      */
     public String describe(int block, int blocks) {
       return title + (blocks > 1 ? " from byte %d on".formatted(block * blockBytes) : "");
+    }
+
+    /** Returns the number of hexadecimal digits of a digest. */
+    public int digits() {
+      return digits;
+    }
+
+    /** Returns whether a text may be a digest. */
+    public boolean isDigest(String text) {
+      return text.matches("[0-9a-f]{" + digits + "}");
     }
 
     /** Returns the size of all blocks but the last one. */

@@ -272,6 +272,10 @@ class CheckpointDigestsTest {
         "\"crc32c\":\\[.*?\\] | \"crc32c\":[] | must have 3 digests, got 0",
         "\"crc32c\":\\[.*?\\] | \"crc32c\":\"00000000\" | must have an array of strings",
         ",\"crc32c\":\\[.*?\\] | '' | lacks the field",
+        "\"crc32c\":\\[\"[0-9a-f] | \"crc32c\":[\" | must have 8 hexadecimal digits in lower case",
+        "\"crc32c\":\\[\"[0-9a-f] | \"crc32c\":[\"A | must have 8 hexadecimal digits in lower case",
+        "\"crc32c\": | \"sha256\":\"\",\"crc32c\": | must have one of sha256 and crc32c, got both",
+        "\"bytes\":\\d+ | \"bytes\":-1 | must have at least 0 bytes, got -1",
       })
   void aManifestWithoutADigestForEachBlockIsRefused(String from, String to, String message)
       throws IOException {
