@@ -6,6 +6,8 @@ import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 
 /**
@@ -62,34 +64,15 @@ public final class BlockSums {
     }
   }
 
-  /** The digest of one block. */
-  private interface Sum {
-    void add(ByteBuffer bytes);
-
-    String hex();
-  }
-
-  private record Crc(CRC32C sum) implements Sum {
-    @Override
-    public void add(ByteBuffer bytes) {
-      sum.update(bytes);
-    }
-
-    @Override
-    public String hex() {
-      return HexFormat.of().toHexDigits((int) sum.getValue());
-    }
-  }
-
-  private record Sha(MessageDigest sum) implements Sum {
-    @Override
-    public void add(ByteBuffer bytes) {
-      sum.update(bytes);
-    }
-
-    @Override
-    public String hex() {
-      return Sha256.hex(sum);
+  /** The digest of one block, which gets its bytes and then gives its hexadecimal digits. */
+  private record Sum(Consumer<ByteBuffer> bytes, Supplier<String> hex) {
+    static Sum of(Kind kind) {
+      if (kind == Kind.CRC32C) {
+        CRC32C crc = new CRC32C();
+        return new Sum(crc::update, () -> HexFormat.of().toHexDigits((int) crc.getValue()));
+      }
+      MessageDigest sha = Sha256.start();
+      return new Sum(sha::update, () -> Sha256.hex(sha));
     }
   }
 
@@ -100,16 +83,12 @@ public final class BlockSums {
 
   private BlockSums(Kind kind) {
     this.kind = kind;
-    block = start(kind);
+    block = Sum.of(kind);
   }
 
   /** Returns the sums of no bytes yet, at the start of a block. */
   public static BlockSums of(Kind kind) {
     return new BlockSums(kind);
-  }
-
-  private static Sum start(Kind kind) {
-    return kind == Kind.CRC32C ? new Crc(new CRC32C()) : new Sha(Sha256.start());
   }
 
   /** Returns how the bytes are digested. */
@@ -121,7 +100,7 @@ public final class BlockSums {
   public void add(ByteBuffer piece) {
     while (piece.hasRemaining()) {
       int count = (int) Math.min(piece.remaining(), kind.blockBytes - bytes);
-      block.add(piece.slice(piece.position(), count));
+      block.bytes().accept(piece.slice(piece.position(), count));
       piece.position(piece.position() + count);
       bytes += count;
       if (bytes == kind.blockBytes) {
@@ -131,8 +110,8 @@ public final class BlockSums {
   }
 
   private void end() {
-    ended.add(block.hex());
-    block = start(kind);
+    ended.add(block.hex().get());
+    block = Sum.of(kind);
     bytes = 0;
   }
 

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static io.torchfeed.checkpoint.ChangedFiles.flip;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.torchfeed.checkpoint.CheckpointException.Problem;
-import io.torchfeed.internal.Sha256;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -101,22 +98,8 @@ class CheckpointDigestsTest {
     }
   }
 
-  private static void flip(Path file, long at) throws IOException {
-    try (FileChannel channel =
-        FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-      ByteBuffer one = ByteBuffer.allocate(1);
-      channel.read(one, at);
-      one.put(0, (byte) (one.get(0) ^ 1));
-      channel.write(one.flip(), at);
-    }
-  }
-
   private void rewriteManifest(String from, String to) throws IOException {
-    String before = Files.readString(file("manifest.json"));
-    String after = before.replaceFirst(from, to);
-    assertThat(after).isNotEqualTo(before);
-    Files.writeString(file("manifest.json"), after);
-    Files.writeString(file("manifest.sha256"), Sha256.hex(after) + "  manifest.json\n");
+    ChangedFiles.rewriteManifest(file("manifest.json"), text -> text.replaceFirst(from, to));
   }
 
   /** Asserts that loading and verifying refuse a file, and that nothing was loaded. */

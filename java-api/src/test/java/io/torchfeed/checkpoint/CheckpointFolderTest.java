@@ -7,11 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.torchfeed.bindings.NativeException;
 import io.torchfeed.checkpoint.CheckpointException.Problem;
 import io.torchfeed.checkpoint.StateCopy.Held;
-import io.torchfeed.internal.Sha256;
 import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -112,11 +110,8 @@ class CheckpointFolderTest {
   void aNegativeStepIsNoNameToGiveBack() throws IOException {
     save(1, 2);
     Path manifest = folder.resolve("step-000002").resolve("manifest.json");
-    String text = Files.readString(manifest).replaceFirst("\"step\"(\\s*):(\\s*)2", "\"step\":-2");
-    Files.writeString(manifest, text);
-    Files.writeString(
-        manifest.resolveSibling("manifest.sha256"),
-        Sha256.hex(text.getBytes(StandardCharsets.UTF_8)) + "  manifest.json\n");
+    ChangedFiles.rewriteManifest(
+        manifest, text -> text.replaceFirst("\"step\"(\\s*):(\\s*)2", "\"step\":-2"));
     assertThat(load(1).skipped())
         .singleElement()
         .satisfies(

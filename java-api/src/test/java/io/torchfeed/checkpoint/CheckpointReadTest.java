@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.torchfeed.checkpoint;
 
+import static io.torchfeed.checkpoint.ChangedFiles.flip;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -14,7 +15,6 @@ import io.torchfeed.sampler.Part;
 import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -91,18 +91,6 @@ class CheckpointReadTest {
 
   private Path file(long step, String part) {
     return folder.resolve(CheckpointFolder.nameOf(step)).resolve(part + ".safetensors");
-  }
-
-  private static void flip(Path file, long at) {
-    try (FileChannel channel =
-        FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-      ByteBuffer one = ByteBuffer.allocate(1);
-      channel.read(one, at);
-      one.put(0, (byte) (one.get(0) ^ 1));
-      channel.write(one.flip(), at);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   private static void delete(Path file) {

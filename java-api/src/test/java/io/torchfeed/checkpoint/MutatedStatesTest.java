@@ -4,11 +4,9 @@ package io.torchfeed.checkpoint;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.torchfeed.amp.GradScaler;
-import io.torchfeed.internal.Sha256;
 import io.torchfeed.testing.JsonMutations;
 import io.torchfeed.testing.LeakCheck;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.bytedeco.pytorch.Adam;
@@ -63,10 +61,7 @@ class MutatedStatesTest {
       int[] outcomes = new int[3];
       Path manifest = folder.resolve("step-000002").resolve("manifest.json");
       for (String changed : JsonMutations.of(Files.readString(manifest))) {
-        Files.writeString(manifest, changed);
-        Files.writeString(
-            manifest.resolveSibling("manifest.sha256"),
-            Sha256.hex(changed.getBytes(StandardCharsets.UTF_8)) + "  manifest.json\n");
+        ChangedFiles.writeManifest(manifest, changed);
         outcomes[outcome(checkpoints, state, changed)]++;
       }
       assertThat(outcomes).as("refused, before, this").doesNotContain(0);

@@ -11,7 +11,6 @@ import io.torchfeed.testing.LeakCheck;
 import io.torchfeed.testing.TestJvm;
 import io.torchfeed.testing.TestPython;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -323,14 +322,7 @@ class ShardedCheckpointsTest {
   }
 
   private void rewriteManifest(UnaryOperator<String> change) throws IOException {
-    Path manifest = folder.resolve("step-000005").resolve("manifest.json");
-    String before = Files.readString(manifest);
-    String after = change.apply(before);
-    assertThat(after).isNotEqualTo(before);
-    Files.writeString(manifest, after);
-    Files.writeString(
-        manifest.resolveSibling("manifest.sha256"),
-        Sha256.hex(after.getBytes(StandardCharsets.UTF_8)) + "  manifest.json\n");
+    ChangedFiles.rewriteManifest(folder.resolve("step-000005").resolve("manifest.json"), change);
   }
 
   @ParameterizedTest

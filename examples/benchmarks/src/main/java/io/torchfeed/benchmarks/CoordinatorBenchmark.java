@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -82,7 +81,7 @@ final class CoordinatorBenchmark {
         double grown = seconds(said, "grown");
         goOn(go);
         double ended = seconds(said, "ended");
-        long resident = residentMb();
+        long resident = ProcessStatus.residentBytes() / 1_000_000;
         goOn(go);
         coordinator.await();
         if (isPrinted) {
@@ -129,14 +128,5 @@ final class CoordinatorBenchmark {
   private static long processorNanos() {
     return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
         .getProcessCpuTime();
-  }
-
-  /** Returns the resident memory of this process in megabytes. */
-  private static long residentMb() throws IOException {
-    return Files.readAllLines(Path.of("/proc/self/status")).stream()
-        .filter(line -> line.startsWith("VmRSS:"))
-        .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) / 1000)
-        .findFirst()
-        .orElseThrow();
   }
 }

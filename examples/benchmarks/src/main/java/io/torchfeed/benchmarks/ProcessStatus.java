@@ -2,9 +2,11 @@
 package io.torchfeed.benchmarks;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /** Counters of this process that Linux keeps. */
 final class ProcessStatus {
@@ -12,36 +14,44 @@ final class ProcessStatus {
 
   private ProcessStatus() {}
 
-  /** Returns the memory that the process has touched and still has, in bytes; 0 elsewhere. */
+  /** Returns the memory that the process has touched and still has, in bytes. */
   static long residentBytes() {
-    return sum(SELF, "VmRSS:") * 1024;
+    try {
+      return sum(Files.readAllLines(SELF.resolve("status")), "VmRSS:") * 1024;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /**
    * Returns how often a thread of the process has left a processor, because it waited or another
-   * one needed it; without threads that have ended; 0 elsewhere.
+   * one needed it; without threads that have ended.
    */
   static long switches() {
     long switches = 0;
     try (DirectoryStream<Path> threads = Files.newDirectoryStream(SELF.resolve("task"))) {
       for (Path thread : threads) {
-        switches +=
-            sum(thread, "voluntary_ctxt_switches:") + sum(thread, "nonvoluntary_ctxt_switches:");
+        switches += switches(thread);
       }
       return switches;
     } catch (IOException e) {
-      return 0;
+      throw new UncheckedIOException(e);
     }
   }
 
-  private static long sum(Path folder, String name) {
+  private static long switches(Path thread) {
     try {
-      return Files.readAllLines(folder.resolve("status")).stream()
-          .filter(line -> line.startsWith(name))
-          .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")))
-          .sum();
+      List<String> lines = Files.readAllLines(thread.resolve("status"));
+      return sum(lines, "voluntary_ctxt_switches:") + sum(lines, "nonvoluntary_ctxt_switches:");
     } catch (IOException e) {
-      return 0; // a thread that has ended, or another system
+      return 0; // it has ended
     }
+  }
+
+  private static long sum(List<String> lines, String name) {
+    return lines.stream()
+        .filter(line -> line.startsWith(name))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+        .sum();
   }
 }
